@@ -1,0 +1,48 @@
+"""Clustering with must-link and cannot-link pairs."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used: `import linkwise` stays instant, and
+# the command can answer `--help` without loading scikit-learn.
+_HOMES = {
+    "Constraints": "constraints",
+    "constraint_folds": "constraints",
+    "ConstrainedKernelKMeans": "estimators",
+    "KernelCSC": "estimators",
+    "MahalanobisCSC": "estimators",
+    "SingleKernelCSC": "estimators",
+    "KernelBank": "kernels",
+    "ConstraintWarning": "exceptions",
+    "InconsistentConstraintsError": "exceptions",
+    "InfeasibleConstraintsError": "exceptions",
+}
+
+__all__ = sorted(_HOMES)
+
+if TYPE_CHECKING:
+    from linkwise.constraints import Constraints, constraint_folds
+    from linkwise.estimators import (
+        ConstrainedKernelKMeans,
+        KernelCSC,
+        MahalanobisCSC,
+        SingleKernelCSC,
+    )
+    from linkwise.exceptions import (
+        ConstraintWarning,
+        InconsistentConstraintsError,
+        InfeasibleConstraintsError,
+    )
+    from linkwise.kernels import KernelBank
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'linkwise' has no attribute {name!r}")
+    return getattr(import_module(f"linkwise.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

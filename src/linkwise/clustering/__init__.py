@@ -1,0 +1,15 @@
+"""From a geometry and start labels to clusters."""
+
+from linkwise.clustering._farthest_first import farthest_first
+from linkwise.clustering._hard import hard_kmeans
+from linkwise.clustering._kmeans import KMeansResult, kmeans
+from linkwise.clustering._soft import ConstrainedResult, soft_kmeans
+
+__all__ = [
+    "ConstrainedResult",
+    "KMeansResult",
+    "farthest_first",
+    "hard_kmeans",
+    "kmeans",
+    "soft_kmeans",
+]

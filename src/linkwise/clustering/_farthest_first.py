@@ -1,0 +1,118 @@
+"""Start labels from must-link components."""
+
+import numpy as np
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.clustering._jit import choose_seeds, place_components
+from linkwise.constraints import Closure
+from linkwise.kernels import Space
+
+
+def farthest_first(
+    space: Space,
+    closure: Closure,
+    n_clusters: int,
+    *,
+    rule: str = "min",
+    cl_aware_seeds: bool = False,
+) -> IntArray:
+    """Return start labels that keep must-link components whole.
+
+    The largest component is the first seed. The next seed is the component whose
+    centroid is farthest from the chosen ones; components of several points come first,
+    then single points with a cannot-link, then the others. Every other component joins
+    the cluster where it breaks the least weight of cannot-links, among equals the one
+    with the nearest seed.
+
+    Parameters
+    ----------
+    space : Space
+        The geometry, of n_samples points.
+    closure : Closure
+        Components and the cannot-links between them.
+    n_clusters : int
+        Number of seeds. With fewer components than that, all are seeds and the farthest
+        single points complete them, each taken out of its component.
+    rule : {"min", "sum"}, default="min"
+        Distance of a candidate: to the nearest chosen seed, or the sum over all.
+    cl_aware_seeds : bool, default=False
+        Prefer candidates cannot-linked to the most chosen seeds.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Labels in ``range(n_clusters)``, each used.
+    """
+    n_components, n_linked = closure.n_components, closure.n_linked
+    n_seeds = min(n_clusters, n_components)
+    linked = space.group_sums(closure.linked, n_linked)
+    firsts = closure.members[closure.indptr[n_linked:-1]]
+    mass = np.concatenate([linked.mass, space.sample_weight[firsts]])
+    norm = np.concatenate([linked.inner / linked.mass**2, space.diagonal[firsts]])
+
+    seeds = np.full(n_seeds, -1)
+    seeds[0] = 0
+    distance = np.empty((n_seeds, n_components))
+    score = np.zeros(n_components)
+    column = space.diagonal if n_linked else _kernel_column(space, firsts[0])
+    while True:
+        n_known = choose_seeds(
+            linked.sums,
+            linked.mass,
+            column,
+            norm,
+            mass,
+            closure.indptr,
+            closure.members,
+            space.sample_weight,
+            closure.tier,
+            closure.cl_indptr,
+            closure.cl_indices,
+            rule == "sum",
+            cl_aware_seeds,
+            seeds,
+            distance,
+            score,
+        )
+        if n_known == n_seeds:
+            break
+        column = _kernel_column(space, closure.members[closure.indptr[seeds[n_known]]])
+    labels = np.empty(n_components, dtype=np.intp)
+    place_components(
+        distance,
+        seeds,
+        closure.cl_indptr,
+        closure.cl_indices,
+        closure.cl_weights,
+        labels,
+    )
+    labels = labels[closure.component]
+    if n_seeds < n_clusters:
+        _add_farthest_points(space, labels, n_seeds, n_clusters)
+    return labels
+
+
+def _kernel_column(space: Space, point: int) -> FloatArray:
+    """Return the kernel values of all points with one."""
+    group = np.full(space.n_samples, -1)
+    group[point] = 0
+    return space.group_sums(group, 1).sums[0] / space.sample_weight[point]
+
+
+def _add_farthest_points(
+    space: Space, labels: IntArray, n_seeds: int, n_clusters: int
+) -> None:
+    """Give the farthest points clusters of their own, in place."""
+    sums = space.group_sums(labels, n_seeds)
+    nearest = (
+        space.diagonal
+        - 2.0 * sums.sums / sums.mass[:, None]
+        + (sums.inner / sums.mass**2)[:, None]
+    ).min(axis=0)
+    for label in range(n_seeds, n_clusters):
+        alone = np.bincount(labels)[labels] == 1
+        point = int(np.argmax(np.where(alone, -np.inf, nearest)))
+        labels[point] = label
+        column = _kernel_column(space, point)
+        distance = space.diagonal - 2.0 * column + space.diagonal[point]
+        nearest = np.minimum(nearest, distance)

@@ -1,0 +1,41 @@
+"""Similarity: views of the data, kernels, banks of kernels, geometries."""
+
+from linkwise.kernels._bank import Bank, FeatureScales, KernelBank
+from linkwise.kernels._entries import CombinedKernel, SeveralSets
+from linkwise.kernels._families import (
+    RBF,
+    Kernel,
+    Laplacian,
+    Linear,
+    PairKernel,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+from linkwise.kernels._scaling import random_share
+from linkwise.kernels._spaces import FeatureSpace, GramSpace, GroupSums, Space
+from linkwise.kernels._views import Raw, Standardized, View
+
+__all__ = [
+    "RBF",
+    "Bank",
+    "CombinedKernel",
+    "FeatureScales",
+    "FeatureSpace",
+    "GramSpace",
+    "GroupSums",
+    "Kernel",
+    "KernelBank",
+    "Laplacian",
+    "Linear",
+    "PairKernel",
+    "Polynomial",
+    "Precomputed",
+    "Raw",
+    "SeveralSets",
+    "Sigmoid",
+    "Space",
+    "Standardized",
+    "View",
+    "random_share",
+]

@@ -1,0 +1,358 @@
+"""Banks: from weights to a geometry."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.kernels._entries import (
+    CombinedKernel,
+    Entry,
+    Views,
+    name_of,
+    resolve,
+    sources_of,
+)
+from linkwise.kernels._evaluation import Base, Evaluation
+from linkwise.kernels._families import Precomputed
+from linkwise.kernels._jit import mirror
+from linkwise.kernels._packed import Block, blocks, combine_packed, packed_size
+from linkwise.kernels._scaling import KernelSums, is_usable, passes_ratio, scatter
+from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space
+from linkwise.kernels._views import Points
+
+
+class Bank(Protocol):
+    """Turns weights into a geometry."""
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+
+    def empty(self) -> FloatArray:
+        """Return memory for one geometry, for ``combine(..., out=)``."""
+
+    def combine(self, weights: FloatArray, out: FloatArray | None = None) -> Space:
+        """Return the geometry of some weights."""
+
+    def scatter(self, weights: FloatArray) -> float:
+        """Return the total scatter of the points in that geometry."""
+
+
+@dataclass(frozen=True)
+class KernelBank:
+    """Base kernels over views of one data set, scaled and filtered.
+
+    Make one with :meth:`KernelBank.build`. Every kernel has total scatter 1, so weights
+    mean the same for all of them.
+
+    Attributes
+    ----------
+    n_samples, n_weights : int
+        Number of points and of kernels.
+    names : list of str
+        What each kernel is.
+    is_stored : bool
+        Whether all Gram matrices are held; otherwise those that can be are regenerated
+        from the base matrices of their views whenever they are combined.
+    """
+
+    n_samples: int
+    sample_weight: FloatArray  # (n,)
+    names: list[str]
+    _entries: list[Entry]
+    _views: Views
+    _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
+    _stored: dict[int, FloatArray]  # packed Gram matrices with total scatter 1
+    _bases: dict[Base, FloatArray]  # packed base matrices
+    _groups: IntArray | None = None  # (n,), whose sums are known for each kernel:
+    _group_mass: FloatArray | None = None  # (g,)
+    _group_sums: FloatArray | None = None  # (p, g, n)
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        kernels: Any = "paper",
+        *,
+        filter: str = "ratio",
+        sample_weight: FloatArray | None = None,
+        max_memory: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> "KernelBank":
+        """Return the bank of some kernels on the rows of X.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or sequence
+            The data; a :class:`SeveralSets` holds several with the same rows.
+        kernels : "paper" or list, default="paper"
+            Of a list, each element is "paper", a kernel, a pair (view, kernel), a Gram
+            matrix or a :class:`Precomputed`. A kernel is anything that returns a
+            matrix when called with two collections of rows.
+        filter : {"ratio", "none"}, default="ratio"
+            Which usable kernels to keep, see :func:`passes_ratio`. If none passes the
+            ratio rule, all usable ones are kept.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Multiplicity of each row.
+        max_memory : float, default=inf
+            Bytes that the bank may hold.
+        rng : numpy.random.Generator, optional
+            Draws the rows from which kernel widths are set.
+
+        Raises
+        ------
+        ValueError
+            If no kernel tells the rows apart.
+        MemoryError
+            If the bank does not fit.
+        """
+        rng = np.random.default_rng(0) if rng is None else rng
+        sources = sources_of(X)
+        n_samples = Points(sources[0]).n_points
+        weight = np.ones(n_samples) if sample_weight is None else sample_weight
+        mass = float(weight.sum())
+        entries, views = resolve(sources, kernels, sample_weight, n_samples, rng)
+        evaluation = Evaluation(n_samples, entries, views)
+        # How many packed matrices may be held.
+        room = max_memory // (4 * packed_size(n_samples))
+
+        # Store while summing if everything fits; else first see what survives.
+        stored: dict[int, FloatArray] = {}
+        if len(entries) <= room:
+            size = packed_size(n_samples)
+            stored = {i: np.empty(size, np.float32) for i in range(len(entries))}
+        sums = evaluation.sums(weight, stored)
+        kept = _survivors(sums, mass, filter)
+        bases: dict[Base, FloatArray] = {}
+        if not stored:
+            if len(kept) <= room:
+                stored = evaluation.packed(kept)
+            else:
+                bases, stored = _regenerable(evaluation, kept, room)
+        norms = np.array([1.0 / scatter(sums[i], mass) for i in kept])
+        packed = {}
+        for new, old in enumerate(kept):
+            if old in stored:
+                packed[new] = stored[old]
+                packed[new] *= np.float32(norms[new])
+        return cls(
+            n_samples,
+            weight,
+            [name_of(entries[i], views) for i in kept],
+            [entries[i] for i in kept],
+            views,
+            norms,
+            packed,
+            bases,
+        )
+
+    @property
+    def n_weights(self) -> int:
+        """Number of kernels."""
+        return len(self._entries)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether all Gram matrices are held in memory."""
+        return len(self._stored) == self.n_weights
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by matrices and sums."""
+        arrays = [*self._stored.values(), *self._bases.values()]
+        known = 0 if self._group_sums is None else self._group_sums.nbytes
+        return known + sum(a.nbytes for a in arrays)
+
+    def with_groups(
+        self, labels: IntArray, n_groups: int, max_memory: float = np.inf
+    ) -> "KernelBank":
+        """Return this bank with the sums over some groups known for every kernel.
+
+        They combine linearly, so a geometry made by the new bank has them at once. The
+        matrices are shared. Nothing changes if the sums would not fit into
+        ``max_memory`` bytes, or if the kernels are not stored: then a pass over the
+        combined matrix is cheaper.
+        """
+        size = 8.0 * self.n_weights * n_groups * self.n_samples
+        if n_groups == 0 or not self.is_stored or size > max_memory:
+            return self
+        sums = np.empty((self.n_weights, n_groups, self.n_samples))
+        gram = self.empty()
+        for i in range(self.n_weights):
+            one_hot = np.zeros(self.n_weights)
+            one_hot[i] = 1.0
+            space = self.combine(one_hot, out=gram)
+            known = space.group_sums(labels, n_groups)
+            sums[i] = known.sums
+        return replace(
+            self, _groups=labels, _group_mass=known.mass, _group_sums=sums
+        )
+
+    def empty(self) -> FloatArray:
+        """Return memory for one combined Gram matrix, for ``combine(..., out=)``."""
+        return np.empty((self.n_samples, self.n_samples), dtype=np.float32)
+
+    def combine(
+        self, weights: FloatArray, out: FloatArray | None = None
+    ) -> GramSpace:
+        """Return the geometry of the weighted sum of the kernels.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Not negative, not all zero.
+        out : ndarray of shape (n_samples, n_samples), float32, optional
+            Where to put the matrix; a geometry made there before is overwritten.
+        """
+        chosen = np.flatnonzero(weights)
+        gram = self.empty() if out is None else out
+        if all(i in self._stored for i in chosen):
+            combine_packed([self._stored[i] for i in chosen], weights[chosen], gram)
+        else:
+            self._regenerate(chosen, weights[chosen], gram)
+        space = GramSpace(gram, self.sample_weight)
+        if self._group_sums is not None:
+            space.remember(self._groups, self._known_sums(chosen, weights[chosen]))
+        return space
+
+    def _known_sums(self, chosen: IntArray, weights: FloatArray) -> "_KnownSums":
+        assert self._group_sums is not None and self._groups is not None
+        sums = weights[0] * self._group_sums[chosen[0]]
+        for i, weight in zip(chosen[1:], weights[1:], strict=True):
+            sums += weight * self._group_sums[i]
+        member = np.flatnonzero(self._groups >= 0)
+        groups = self._groups[member]
+        inner = np.bincount(
+            groups,
+            weights=self.sample_weight[member] * sums[groups, member],
+            minlength=len(sums),
+        )
+        return _KnownSums(sums, inner, self._group_mass)
+
+    def _regenerate(
+        self, chosen: IntArray, weights: FloatArray, gram: FloatArray
+    ) -> None:
+        for block in blocks(self.n_samples):
+            target = gram[block.first : block.last, : block.last]
+            target[:] = 0.0
+            for i, weight in zip(chosen, weights, strict=True):
+                if i in self._stored:
+                    part = _block_of(self._stored[i], block)
+                    target += np.float32(weight) * part
+                else:
+                    view, kernel = self._entries[i]
+                    part = _block_of(self._bases[view, kernel.base], block)
+                    target += np.float32(weight * self._norms[i]) * kernel.of_base(part)
+        mirror(gram)
+
+    def scatter(self, weights: FloatArray) -> float:
+        """Return the total scatter of the points in the geometry of some weights."""
+        return float(np.sum(weights))
+
+    def kernel(self, weights: FloatArray) -> CombinedKernel:
+        """Return the combined kernel as a function of new rows."""
+        chosen = np.flatnonzero(weights)
+        entries = [self._entries[i] for i in chosen]
+        used = {e.view for e in entries}
+        points = [
+            p if v in used else Points(None) for v, p in enumerate(self._views.points)
+        ]
+        return CombinedKernel(
+            [self.names[i] for i in chosen],
+            weights[chosen] * self._norms[chosen],
+            [
+                # The training matrix itself is not needed for new rows.
+                e._replace(kernel=replace(e.kernel, gram=np.empty((0, 0))))
+                if isinstance(e.kernel, Precomputed)
+                else e
+                for e in entries
+            ],
+            self._views._replace(points=points),
+        )
+
+
+class _KnownSums(NamedTuple):
+    """Group sums that were combined from known ones; they do not move."""
+
+    sums: FloatArray
+    inner: FloatArray
+    mass: FloatArray
+
+    def move(self, labels: IntArray, n_moved: int | None = None) -> None:
+        raise NotImplementedError("sums known for fixed groups cannot move")
+
+
+@dataclass(frozen=True)
+class FeatureScales:
+    """The bank of MahalanobisCSC: one weight for each column of the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Centred columns.
+    sample_weight : ndarray of shape (n_samples,)
+        Multiplicity of each row.
+    """
+
+    X: FloatArray
+    sample_weight: FloatArray
+
+    @property
+    def n_weights(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    def empty(self) -> FloatArray:
+        """Return memory for the scaled columns, for ``combine(..., out=)``."""
+        return np.empty_like(self.X)
+
+    def combine(
+        self, weights: FloatArray, out: FloatArray | None = None
+    ) -> FeatureSpace:
+        """Return the geometry of the columns times their weights."""
+        return FeatureSpace(np.multiply(self.X, weights, out=out), self.sample_weight)
+
+    def scatter(self, weights: FloatArray) -> float:
+        """Return the total scatter of the points in the geometry of some weights."""
+        return float(weights**2 @ (self.sample_weight @ self.X**2))
+
+
+
+
+def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:
+    """Return the kernels that the bank keeps."""
+    usable = [i for i, s in enumerate(sums) if is_usable(s, mass)]
+    if not usable:
+        raise ValueError(
+            f"None of the {len(sums)} kernels tells the rows of X apart: they are all "
+            "equal under each of them, or its values are not finite. Check that X has "
+            "different rows and no huge values."
+        )
+    if filter == "ratio":
+        return [i for i in usable if passes_ratio(sums[i], mass)] or usable
+    return usable
+
+
+def _regenerable(
+    evaluation: Evaluation, kept: list[int], room: float
+) -> tuple[dict[Base, FloatArray], dict[int, FloatArray]]:
+    """Return base matrices from which kernels follow, and the kernels with none."""
+    bases = dict.fromkeys(evaluation.base_of(i) for i in kept)
+    others = [i for i in kept if evaluation.base_of(i) is None]
+    names = [base for base in bases if base is not None]
+    n_matrices = len(names) + len(others)
+    if n_matrices > room:
+        one = 4 * packed_size(evaluation.n_samples) / 2**30
+        raise MemoryError(
+            f"{len(kept)} kernels on {evaluation.n_samples} rows need "
+            f"{n_matrices * one:.2f} GiB even when regenerated from {n_matrices} base "
+            f"matrices; max_memory leaves room for {int(room)} of these. Raise "
+            "max_memory, or cluster a sample of the rows and predict the others."
+        )
+    return evaluation.packed_bases(names), evaluation.packed(others)
+
+
+def _block_of(packed: FloatArray, block: Block) -> FloatArray:
+    return packed[block.start : block.stop].reshape(-1, block.last)

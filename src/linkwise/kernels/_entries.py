@@ -1,0 +1,191 @@
+"""Which kernels look at which views."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwise._typing import FloatArray
+from linkwise.kernels._families import (
+    ElementwiseKernel,
+    Kernel,
+    Precomputed,
+    base_scales,
+    paper_kernels,
+)
+from linkwise.kernels._views import BASES, Points, Raw, Standardized, View
+
+
+class Entry(NamedTuple):
+    """One kernel of a bank and the view it looks at; a Gram matrix looks at none."""
+
+    view: int | None
+    kernel: Kernel | ElementwiseKernel | Precomputed
+
+
+class Views(NamedTuple):
+    """The fitted views of a bank, their sources and their training points."""
+
+    sources: list[int]  # which data set of several each view looks at
+    views: list[View]
+    points: list[Points]
+
+    def transform(self, view: int, X: Sequence[Any]) -> Points:
+        """Return the points of new data in one view."""
+        return self.views[view].transform(X[self.sources[view]])
+
+
+class SeveralSets(list[Any]):
+    """Several data sets with the same rows, one for each source of views."""
+
+
+def sources_of(X: Any) -> SeveralSets:
+    """Return the data sets of X: itself, unless it holds several."""
+    return X if isinstance(X, SeveralSets) else SeveralSets([X])
+
+
+@dataclass(frozen=True)
+class CombinedKernel:
+    """The kernel of some weights, with what it needs for new rows.
+
+    Calling it with new data returns the kernel values with the training rows, shape
+    (n_new, n_samples).
+    """
+
+    names: list[str]
+    coefficients: FloatArray  # one per kernel; the kernel's scale is included
+    _entries: list[Entry]
+    _views: Views
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Return the kernel values of new rows with the training rows."""
+        X = sources_of(X)
+        total: FloatArray | None = None
+        bases: dict[tuple[int, str], FloatArray] = {}
+        for entry, coefficient in zip(self._entries, self.coefficients, strict=True):
+            # Rounded as in the training matrices, so training rows find their labels.
+            part = self._cross(entry, X, bases).astype(np.float32)
+            part *= np.float32(coefficient)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def _cross(
+        self, entry: Entry, X: SeveralSets, bases: dict[tuple[int, str], FloatArray]
+    ) -> FloatArray:
+        kernel = entry.kernel
+        if isinstance(kernel, Precomputed):
+            if kernel.cross is None:
+                raise ValueError(
+                    "predict needs the kernel values of new rows, but a chosen kernel "
+                    "was given as a plain Gram matrix. Pass "
+                    "Precomputed(gram, cross=function_of_new_data) in `kernels`, or "
+                    'use kernels="precomputed".'
+                )
+            return np.asarray(kernel.cross(X[0] if len(X) == 1 else X))
+        assert entry.view is not None
+        new, old = self._views.transform(entry.view, X), self._views.points[entry.view]
+        if not isinstance(kernel, ElementwiseKernel):
+            return called(kernel, new, old)
+        key = entry.view, kernel.base
+        if key not in bases:
+            bases[key] = BASES[kernel.base](new, old)
+        return kernel.of_base(bases[key])
+
+
+def resolve(
+    sources: SeveralSets,
+    kernels: Any,
+    sample_weight: FloatArray | None,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> tuple[list[Entry], Views]:
+    """Return the kernels asked for, each with its view, and the fitted views."""
+    entries: list[Entry] = []
+    fitted: dict[tuple[int, View], int] = {}
+    views = Views([], [], [])
+
+    def view_of(source: int, view: View) -> int:
+        if (source, view) not in fitted:
+            fitted[source, view] = len(views.views)
+            learnt = view.fit(sources[source], sample_weight)
+            views.sources.append(source)
+            views.views.append(learnt)
+            views.points.append(learnt.transform(sources[source]))
+        return fitted[source, view]
+
+    items = [kernels] if isinstance(kernels, str) else list(kernels)
+    if not items:
+        raise ValueError("kernels=[]: give at least one kernel.")
+    for position, item in enumerate(items):
+        if isinstance(item, str) and item == "paper":
+            for source in range(len(sources)):
+                for view in (Raw(), Standardized()):
+                    v = view_of(source, view)
+                    found = paper_kernels(base_scales(views.points[v], rng))
+                    entries += [Entry(v, kernel) for kernel in found]
+        elif isinstance(item, Precomputed):
+            entries.append(Entry(None, _checked(item, n_samples, position)))
+        elif isinstance(item, np.ndarray):
+            gram = _checked(Precomputed(item), n_samples, position)
+            entries.append(Entry(None, gram))
+        elif isinstance(item, tuple) and len(item) == 2 and callable(item[1]):
+            view, kernel = item
+            for source in range(len(sources)):
+                entries.append(Entry(view_of(source, view), kernel))
+        elif callable(item):
+            for source in range(len(sources)):
+                entries.append(Entry(view_of(source, Raw()), item))
+        else:
+            raise ValueError(
+                f"kernels[{position}] = {item!r} is not a kernel: allowed are "
+                '"paper", a kernel object or function of two collections of rows, a '
+                "pair (view, kernel), a Gram matrix (ndarray), or Precomputed."
+            )
+    return entries, views
+
+
+def _checked(kernel: Precomputed, n_samples: int, position: int) -> Precomputed:
+    """Return the Gram matrix as given if it is square, of the right size, symmetric."""
+    gram = np.asarray(kernel.gram)
+    if gram.shape != (n_samples, n_samples):
+        raise ValueError(
+            f"kernels[{position}] is a Gram matrix of shape {gram.shape}; for "
+            f"{n_samples} rows of X it must be ({n_samples}, {n_samples})."
+        )
+    finite = gram[np.isfinite(gram)]
+    slack = 1e-6 * np.abs(finite).max(initial=0.0)
+    if not np.allclose(gram, gram.T, rtol=1e-6, atol=slack, equal_nan=True):
+        i, j = np.unravel_index(np.nanargmax(np.abs(gram - gram.T)), gram.shape)
+        raise ValueError(
+            f"kernels[{position}] is not symmetric: entry ({i}, {j}) is {gram[i, j]}, "
+            f"entry ({j}, {i}) is {gram[j, i]}."
+        )
+    return replace(kernel, gram=gram)
+
+
+def called(kernel: Callable[..., Any], left: Points, right: Points) -> FloatArray:
+    """Return what a kernel function gives for two collections, checked."""
+    result = np.asarray(kernel(left.plain(), right.plain()), dtype=np.float64)
+    expected = (left.n_points, right.n_points)
+    if result.shape != expected:
+        raise ValueError(
+            f"kernel {kernel!r} returned shape {result.shape} for {expected[0]} and "
+            f"{expected[1]} rows; it must return {expected}. Wrap a function of two "
+            "single objects in PairKernel."
+        )
+    return result
+
+
+def name_of(entry: Entry, views: Views) -> str:
+    """Return what a kernel is called in reports."""
+    if entry.view is None:
+        return "precomputed"
+    kernel = entry.kernel
+    name = getattr(kernel, "__name__", None) or repr(kernel)
+    view = type(views.views[entry.view]).__name__.lower()
+    several = max(views.sources) > 0
+    return f"{name} on {view}" + (
+        f" of X[{views.sources[entry.view]}]" if several else ""
+    )

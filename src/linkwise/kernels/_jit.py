@@ -1,0 +1,126 @@
+"""Compiled loops over kernel matrices."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_five(
+    a,  # IN  (size,) packed Gram matrices, see _packed.py
+    b,  # IN
+    c,  # IN
+    d,  # IN
+    e,  # IN
+    weights,  # IN  (5,), float32; zero for matrices that only fill the call
+    rows_per_block,  # IN
+    add,  # IN  add to what stands in gram, or replace it
+    gram,  # OUT (n, n), float32; the lower block triangle only
+):
+    """Write the weighted sum of five packed matrices into the lower block rows."""
+    n = gram.shape[0]
+    v, w, x, y, z = weights[0], weights[1], weights[2], weights[3], weights[4]
+    p = 0
+    for first in range(0, n, rows_per_block):
+        width = min(n, first + rows_per_block)
+        for i in range(first, width):
+            row = gram[i, :width]
+            r, s, t = a[p : p + width], b[p : p + width], c[p : p + width]
+            u, q = d[p : p + width], e[p : p + width]
+            if add:
+                for j in range(width):
+                    row[j] += v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
+            else:
+                for j in range(width):
+                    row[j] = v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
+            p += width
+
+
+@njit(cache=True, nogil=True)
+def mirror(
+    gram,  # IN/OUT (n, n), the lower triangle is copied to the upper one
+):
+    """Make a square matrix symmetric, tile by tile."""
+    n = gram.shape[0]
+    tile = 64
+    for first in range(0, n, tile):
+        last = min(n, first + tile)
+        for i in range(first, last):
+            for j in range(first, i):
+                gram[j, i] = gram[i, j]
+        for start in range(0, first, tile):
+            for j in range(start, start + tile):
+                for i in range(first, last):
+                    gram[j, i] = gram[i, j]
+
+
+@njit(cache=True, nogil=True)
+def move_rows(
+    rows,  # IN  (n, m), float32 or float64
+    row_weight,  # IN  (n,)
+    old,  # IN  (n,), group of each row so far, -1: in no group
+    new,  # IN  (n,), group of each row from now on, -1: in no group
+    totals,  # OUT (k, m), weighted sums of the rows of each group
+    mass,  # OUT (k,), sums of the row weights of each group
+):
+    """Bring the row sums of groups up to date after rows changed their group."""
+    n, m = rows.shape
+    k = totals.shape[0]
+    # Every moved row leaves one group and enters another: sort these changes by
+    # group, so that one group's total is visited once for four rows.
+    ends = np.zeros(k + 1, np.int64)
+    for i in range(n):
+        if old[i] != new[i]:
+            if old[i] >= 0:
+                ends[old[i] + 1] += 1
+            if new[i] >= 0:
+                ends[new[i] + 1] += 1
+    for c in range(k):
+        ends[c + 1] += ends[c]
+    changes = np.empty(ends[k], np.int64)
+    factors = np.empty(ends[k], np.float64)
+    position = ends[:k].copy()
+    for i in range(n):
+        if old[i] != new[i]:
+            w = row_weight[i]
+            if old[i] >= 0:
+                p = position[old[i]]
+                position[old[i]] += 1
+                changes[p] = i
+                factors[p] = -w
+                mass[old[i]] -= w
+            if new[i] >= 0:
+                p = position[new[i]]
+                position[new[i]] += 1
+                changes[p] = i
+                factors[p] = w
+                mass[new[i]] += w
+    for c in range(k):
+        total = totals[c]
+        p = ends[c]
+        while p + 4 <= ends[c + 1]:
+            q, r = rows[changes[p]], rows[changes[p + 1]]
+            s, t = rows[changes[p + 2]], rows[changes[p + 3]]
+            wq, wr, ws, wt = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+            for j in range(m):
+                total[j] += (wq * q[j] + wr * r[j]) + (ws * s[j] + wt * t[j])
+            p += 4
+        while p < ends[c + 1]:
+            q, wq = rows[changes[p]], factors[p]
+            for j in range(m):
+                total[j] += wq * q[j]
+            p += 1
+
+
+@njit(cache=True, nogil=True)
+def inner_sums(
+    sums,  # IN  (k, n), F: weighted kernel sums between groups and points
+    sample_weight,  # IN  (n,)
+    labels,  # IN  (n,), -1: in no group
+    inner,  # OUT (k,), Q: weighted kernel sums inside groups
+):
+    """Sum each group's own part of its kernel sums."""
+    inner[:] = 0.0
+    for i in range(labels.shape[0]):
+        c = labels[i]
+        if c >= 0:
+            inner[c] += sample_weight[i] * sums[c, i]

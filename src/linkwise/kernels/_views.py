@@ -1,0 +1,142 @@
+"""Views: the forms in which kernels see the data."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import manhattan_distances
+
+from linkwise._typing import FloatArray
+
+
+class Points(NamedTuple):
+    """Points of one view.
+
+    Sparse values may be meant relative to an origin: subtracting it would fill them.
+    """
+
+    values: Any  # (n, d) array or CSR matrix, or a sequence of any objects
+    origin: FloatArray | None = None  # (d,), to be subtracted from each row
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return self.values.shape[0] if issparse(self.values) else len(self.values)
+
+    def plain(self) -> Any:
+        """Return the values as a kernel function of the user expects them."""
+        if self.origin is None:
+            return self.values
+        return self.values.toarray() - self.origin
+
+    def __getitem__(self, rows: Any) -> "Points":  # type: ignore[override]
+        """Return some of the points: a slice or an array of positions."""
+        if isinstance(self.values, list) and not isinstance(rows, slice):
+            return Points([self.values[i] for i in rows], self.origin)
+        return Points(self.values[rows], self.origin)
+
+
+class View(Protocol):
+    """A form of the data; ``fit`` learns it, ``transform`` applies it to any rows."""
+
+    def fit(self, X: Any, sample_weight: FloatArray | None = None) -> Self:
+        """Return this view, fitted to X."""
+
+    def transform(self, X: Any) -> Points:
+        """Return the points of X in this view."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The data as they are."""
+
+    def fit(self, X: Any, sample_weight: FloatArray | None = None) -> "Raw":
+        """Return this view: there is nothing to learn."""
+        return self
+
+    def transform(self, X: Any) -> Points:
+        """Return the rows of X as points."""
+        return Points(X.tocsr() if issparse(X) else X)
+
+
+@dataclass(frozen=True)
+class Standardized:
+    """Columns with mean 0 and standard deviation 1; constant columns become 0."""
+
+    mean: FloatArray | None = field(default=None, repr=False, compare=False)  # (d,)
+    scale: FloatArray | None = field(default=None, repr=False, compare=False)  # (d,)
+
+    def fit(self, X: Any, sample_weight: FloatArray | None = None) -> "Standardized":
+        """Return this view with the means and deviations of the columns of X."""
+        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        weight = weight / weight.sum()
+        if issparse(X):
+            X = X.tocsr()
+            mean = X.T @ weight
+            centred_square = X.multiply(X).T @ weight - mean**2
+            variance = np.maximum(centred_square, 0.0)
+        else:
+            mean = weight @ X
+            variance = weight @ (X - mean) ** 2
+        # A deviation at the rounding level of the mean is no deviation.
+        rounding = 10 * np.finfo(np.float64).eps * X.shape[0] * np.abs(mean)
+        varies = np.sqrt(variance) > np.maximum(rounding, np.finfo(np.float64).tiny)
+        scale = np.where(varies, np.sqrt(variance), np.inf)
+        return replace(self, mean=mean, scale=scale)
+
+    def transform(self, X: Any) -> Points:
+        """Return the standardised rows of X."""
+        assert self.mean is not None and self.scale is not None, "fit comes first"
+        if issparse(X):
+            return Points(X.multiply(1.0 / self.scale).tocsr(), self.mean / self.scale)
+        return Points((X - self.mean) / self.scale)
+
+
+def inner_products(left: Points, right: Points) -> FloatArray:
+    """Return the inner products, shape (len(left), len(right))."""
+    product = left.values @ right.values.T
+    if issparse(product):
+        product = product.toarray()
+    if left.origin is None:
+        return np.asarray(product)
+    shift = left.origin
+    product -= np.asarray(left.values @ shift)[:, None]
+    product -= np.asarray(right.values @ shift)
+    product += shift @ shift
+    return product
+
+
+def squared_distances(left: Points, right: Points) -> FloatArray:
+    """Return the squared Euclidean distances, shape (len(left), len(right))."""
+    if issparse(left.values):
+        product = (left.values @ right.values.T).toarray()
+        norms = [_squared_norms(p.values) for p in (left, right)]
+    else:
+        # Near the origin little is lost in the difference of large norms.
+        centre = right.values.mean(axis=0)
+        a, b = left.values - centre, right.values - centre
+        product = a @ b.T
+        norms = [np.einsum("ij,ij->i", x, x) for x in (a, b)]
+    distances = norms[0][:, None] - 2.0 * product + norms[1]
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def manhattan(left: Points, right: Points) -> FloatArray:
+    """Return the L1 distances, shape (len(left), len(right))."""
+    if issparse(left.values):
+        return manhattan_distances(left.values, right.values)
+    return cdist(left.values, right.values, "cityblock")
+
+
+def _squared_norms(values: Any) -> FloatArray:
+    return np.asarray(values.multiply(values).sum(axis=1)).ravel()
+
+
+# The matrices from which every elementwise kernel of a view follows.
+BASES = {
+    "squared_distances": squared_distances,
+    "manhattan": manhattan,
+    "inner_products": inner_products,
+}

@@ -1,0 +1,80 @@
+"""What a candidate is worth: cluster under it, then count satisfied constraints."""
+
+import threading
+
+import numpy as np
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.clustering import KMeansResult, farthest_first, kmeans
+from linkwise.constraints import Closure
+from linkwise.kernels import Bank, Space, random_share
+
+
+class Evaluator:
+    """Clusters without constraints under given weights and returns the reward.
+
+    Constraints enter through the start, which keeps must-link components whole, and
+    through the score; k-means itself does not know them.
+
+    Parameters
+    ----------
+    bank : Bank
+        Turns weights into a geometry of n_samples points.
+    closure : Closure
+        Pairs that shape the start.
+    n_clusters : int
+        Number of clusters.
+    scored_by : Closure, optional
+        Pairs that are counted, if not the same: held-out ones, say.
+    max_iter : int, default=300
+        Limit on the iterations of k-means.
+    """
+
+    def __init__(
+        self,
+        bank: Bank,
+        closure: Closure,
+        n_clusters: int,
+        *,
+        scored_by: Closure | None = None,
+        max_iter: int = 300,
+    ) -> None:
+        self._bank = bank
+        self._closure = closure
+        self._n_clusters = n_clusters
+        self._scored_by = closure if scored_by is None else scored_by
+        self._max_iter = max_iter
+        self._share = random_share(closure.n_samples, n_clusters)
+        # One matrix per thread is used again and again: fresh memory for each
+        # candidate would cost more time than filling it.
+        self._workspace = threading.local()
+
+    def __call__(self, weights: FloatArray) -> tuple[float, float]:
+        """Return the score of some weights and their relative objective.
+
+        The objective is the scatter within clusters over that of a random clustering
+        in the same geometry, so it can be compared between candidates.
+        """
+        if not hasattr(self._workspace, "memory"):
+            self._workspace.memory = self._bank.empty()
+        space = self._bank.combine(weights, out=self._workspace.memory)
+        result = self.cluster(space)
+        return (
+            self._scored_by.score(result.labels),
+            self.relative_objective(result.objective, weights),
+        )
+
+    def start(self, space: Space) -> IntArray:
+        """Return the start labels in a geometry."""
+        return farthest_first(space, self._closure, self._n_clusters)
+
+    def cluster(self, space: Space) -> KMeansResult:
+        """Return the unconstrained clustering in a geometry."""
+        return kmeans(
+            space, self.start(space), self._n_clusters, max_iter=self._max_iter
+        )
+
+    def relative_objective(self, objective: float, weights: FloatArray) -> float:
+        """Return an objective as a share of that of a random clustering."""
+        scatter = self._bank.scatter(weights)
+        return objective / (self._share * scatter) if scatter > 0.0 else np.nan
