@@ -7,7 +7,7 @@ from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering._jit import place_without_violation
 from linkwise.clustering._kmeans import squared_distances
 from linkwise.clustering._soft import ConstrainedResult
-from linkwise.constraints import Closure
+from linkwise.constraints import Closure, feasibility
 from linkwise.exceptions import InfeasibleConstraintsError
 from linkwise.kernels import Space
 
@@ -133,10 +133,11 @@ class _Placer:
     def _from_witness(self, cost: FloatArray) -> IntArray:
         """Return a colouring, its colours matched to clusters, then improved."""
         if self._witness is None:
-            verdict = self._closure.colouring(self._n_clusters)
+            verdict = feasibility(self._closure, self._n_clusters)
             if verdict.colouring is None:
                 raise InfeasibleConstraintsError(verdict.reason)
-            self._witness = verdict.colouring
+            firsts = self._closure.members[self._closure.indptr[:-1]]
+            self._witness = verdict.colouring[firsts]
         groups = np.zeros((self._n_clusters, self._n_clusters))
         np.add.at(groups, self._witness, cost.T)
         colours, clusters = linear_sum_assignment(groups)

@@ -15,7 +15,7 @@ class KMeansResult(NamedTuple):
     labels: IntArray  # (n,), every cluster has at least one point
     objective: float  # within-cluster scatter
     n_iter: int
-    converged: bool  # no label wanted to change
+    converged: bool  # it came to rest before max_iter
     sums: GroupSums  # of the clusters, as prediction needs them
 
 
@@ -84,6 +84,7 @@ def kmeans(
                 or new_labels.tobytes() in seen
             ):
                 sums.move(labels, n_moved)
+                converged = True
                 break
         labels, new_labels = new_labels, labels
         objective = new_objective

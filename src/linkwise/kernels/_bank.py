@@ -27,6 +27,10 @@ class Bank(Protocol):
     """Turns weights into a geometry."""
 
     @property
+    def sample_weight(self) -> FloatArray:
+        """Multiplicity of each point, shape (n,)."""
+
+    @property
     def n_weights(self) -> int:
         """Number of weights."""
 
@@ -88,7 +92,8 @@ class KernelBank:
         X : array or CSR matrix of shape (n_samples, n_features), or sequence
             The data; a :class:`SeveralSets` holds several with the same rows.
         kernels : "paper" or list, default="paper"
-            Of a list, each element is "paper", a kernel, a pair (view, kernel), a Gram
+            Of a list, each element is "paper", "rbf" (one Gaussian kernel on the
+            standardised data, its width the median distance), a kernel, a pair (view, kernel), a Gram
             matrix or a :class:`Precomputed`. A kernel is anything that returns a
             matrix when called with two collections of rows.
         filter : {"ratio", "none"}, default="ratio"
@@ -250,6 +255,11 @@ class KernelBank:
     def scatter(self, weights: FloatArray) -> float:
         """Return the total scatter of the points in the geometry of some weights."""
         return float(np.sum(weights))
+
+    @property
+    def unscaled(self) -> FloatArray:
+        """Weights under which the kernels have their own scale, shape (n_weights,)."""
+        return 1.0 / self._norms
 
     def kernel(self, weights: FloatArray) -> CombinedKernel:
         """Return the combined kernel as a function of new rows."""

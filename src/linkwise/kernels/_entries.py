@@ -8,6 +8,7 @@ import numpy as np
 
 from linkwise._typing import FloatArray
 from linkwise.kernels._families import (
+    RBF,
     ElementwiseKernel,
     Kernel,
     Precomputed,
@@ -125,6 +126,11 @@ def resolve(
                     v = view_of(source, view)
                     found = paper_kernels(base_scales(views.points[v], rng))
                     entries += [Entry(v, kernel) for kernel in found]
+        elif isinstance(item, str) and item == "rbf":
+            for source in range(len(sources)):
+                v = view_of(source, Standardized())
+                width = base_scales(views.points[v], rng)["squared_distances"]
+                entries.append(Entry(v, RBF(1.0 / width if width > 0.0 else 1.0)))
         elif isinstance(item, Precomputed):
             entries.append(Entry(None, _checked(item, n_samples, position)))
         elif isinstance(item, np.ndarray):
@@ -140,7 +146,7 @@ def resolve(
         else:
             raise ValueError(
                 f"kernels[{position}] = {item!r} is not a kernel: allowed are "
-                '"paper", a kernel object or function of two collections of rows, a '
+                '"paper", "rbf", a kernel object or function of two collections of rows, a '
                 "pair (view, kernel), a Gram matrix (ndarray), or Precomputed."
             )
     return entries, views

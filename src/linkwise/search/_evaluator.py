@@ -44,7 +44,7 @@ class Evaluator:
         self._n_clusters = n_clusters
         self._scored_by = closure if scored_by is None else scored_by
         self._max_iter = max_iter
-        self._share = random_share(closure.n_samples, n_clusters)
+        self._share = random_share(float(bank.sample_weight.sum()), n_clusters)
         # One matrix per thread is used again and again: fresh memory for each
         # candidate would cost more time than filling it.
         self._workspace = threading.local()

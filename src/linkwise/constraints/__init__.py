@@ -1,0 +1,23 @@
+"""What the user knows: pairs of points, what follows from them, how well they hold."""
+
+from linkwise.constraints._check import check_constraints
+from linkwise.constraints._closure import Closure, EntailedPairs
+from linkwise.constraints._conflicts import Conflict
+from linkwise.constraints._feasibility import Feasibility, FeasibleRange, feasibility
+from linkwise.constraints._folds import constraint_folds
+from linkwise.constraints._pairs import Constraints
+from linkwise.constraints._scores import coherence, informativeness
+
+__all__ = [
+    "Closure",
+    "Conflict",
+    "Constraints",
+    "EntailedPairs",
+    "Feasibility",
+    "FeasibleRange",
+    "check_constraints",
+    "coherence",
+    "constraint_folds",
+    "feasibility",
+    "informativeness",
+]

@@ -1,0 +1,108 @@
+"""Pairs in CSV files: the only module of the layer that touches files."""
+
+import csv
+import os
+import re
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from linkwise.constraints._ids import OnUnknown, positions_by_id
+from linkwise.constraints._tables import (
+    ParsedPairs,
+    Rows,
+    check_columns,
+    parse_rows,
+    table_rows,
+)
+
+COLUMNS = ("i", "j", "kind", "weight")
+
+# 3.0 is what a column of numbers with gaps is saved as.
+_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    ids: Iterable[Any] | None,
+    on_unknown: OnUnknown,
+    delimiter: str,
+) -> ParsedPairs:
+    """Return the pairs of a CSV file; every message names the file and the line."""
+    path = Path(path)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, lines, records = _read_records(file, path, delimiter)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from None
+    rows = table_rows(
+        {name: [r[place] for r in records] for place, name in enumerate(header)}
+    )
+    # Read once: ids may be a generator.
+    ids = None if ids is None else list(positions_by_id(ids))
+    first, second = _typed(rows.first, rows.second, ids)
+    located = Rows(
+        first, second, rows.kind, rows.weight, lambda row: f"{path}, line {lines[row]}"
+    )
+    return parse_rows(located, ids, on_unknown)
+
+
+def _read_records(
+    file: TextIO, path: Path, delimiter: str
+) -> tuple[list[str], list[int], list[list[str]]]:
+    """Return the header, and the line number and the fields of each record."""
+    reader = csv.reader(file, delimiter=delimiter)
+    header = [name.strip() for name in next(reader, [])]
+    if not header:
+        raise ValueError(f"{path} is empty: its first line must name the columns.")
+    check_columns(header, str(path))
+    lines, records = [], []
+    for record in reader:
+        if not record:
+            continue
+        if len(record) != len(header):
+            raise ValueError(
+                f"{path}, line {reader.line_num}: {len(record)} fields, but the "
+                f"header names {len(header)} columns."
+            )
+        lines.append(reader.line_num)
+        records.append([entry.strip() for entry in record])
+    return header, lines, records
+
+
+def _typed(
+    first: list[str], second: list[str], ids: list[Any] | None
+) -> tuple[list[Any], list[Any]]:
+    """Return the texts as integers if that is what they are meant to be.
+
+    Ids decide if there are any, so that "007" stays a name among names; without
+    ids, a file of nothing but whole numbers holds positions.
+    """
+    if ids is not None and any(isinstance(name, str) for name in ids):
+        return first, second
+    names = {text for text in (*first, *second) if not _WHOLE_NUMBER.fullmatch(text)}
+    # A blank is no name: it is reported as missing later.
+    if ids is None and names - {""}:
+        return first, second
+
+    def numbers(column: list[str]) -> list[Any]:
+        return [
+            text if text in names else int(text.partition(".")[0]) for text in column
+        ]
+
+    return numbers(first), numbers(second)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write rows of i, j, kind, weight; the file is replaced at once or not at all."""
+    path = Path(path)
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with unfinished.open("x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(rows)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,52 @@
+"""Compiled loops of the constraints layer."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_equal_pairs(
+    labels,  # IN  (m,), labels of the constrained points, grouped by component
+    indptr,  # IN  (g + 1,), points of component c are indptr[c] : indptr[c + 1]
+    cl_indptr,  # IN  (g + 1,), CSR: components cannot-linked to c, each pair once,
+    cl_indices,  # IN  are cl_indices[cl_indptr[c] : cl_indptr[c + 1]]
+    histogram,  # TMP (k,), zeros on entry and on return
+    values,  # TMP (m,), distinct labels of each component, packed at its indptr
+    counts,  # TMP (m,), how many points carry them
+):
+    """Return the number of equal-label pairs inside and between components.
+
+    "Between" counts only components joined by a cannot-link. Packed histograms
+    cost the number of labels a component really has, not the number of clusters.
+    """
+    n_components = len(indptr) - 1
+    ends = np.empty(n_components, np.intp)
+    inside = 0
+    for c in range(n_components):
+        end = indptr[c]
+        for p in range(indptr[c], indptr[c + 1]):
+            label = labels[p]
+            if histogram[label] == 0:
+                values[end] = label
+                end += 1
+            # The new point agrees with all points of its label counted so far.
+            inside += histogram[label]
+            histogram[label] += 1
+        for q in range(indptr[c], end):
+            counts[q] = histogram[values[q]]
+            histogram[values[q]] = 0
+        ends[c] = end
+
+    between = 0
+    for c in range(n_components):
+        if cl_indptr[c] == cl_indptr[c + 1]:
+            continue
+        for q in range(indptr[c], ends[c]):
+            histogram[values[q]] = counts[q]
+        for e in range(cl_indptr[c], cl_indptr[c + 1]):
+            other = cl_indices[e]
+            for q in range(indptr[other], ends[other]):
+                between += counts[q] * histogram[values[q]]
+        for q in range(indptr[c], ends[c]):
+            histogram[values[q]] = 0
+    return inside, between

@@ -1,0 +1,174 @@
+"""Tables of pairs with columns i, j, kind and weight."""
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwise.constraints._canonical import is_missing
+from linkwise.constraints._ids import (
+    OnUnknown,
+    check_on_unknown,
+    positions_by_id,
+    unknown_id_message,
+)
+
+MUST_LINK, CANNOT_LINK = "must-link", "cannot-link"
+_KINDS = {
+    **dict.fromkeys(("must-link", "mustlink", "must", "ml", "1", "+1"), MUST_LINK),
+    **dict.fromkeys(("cannot-link", "cannotlink", "cannot", "cl", "-1"), CANNOT_LINK),
+}
+_ALLOWED_KINDS = (
+    '"must-link" (or "must_link", "ML", 1) and "cannot-link" (or "cannot_link", '
+    '"CL", -1)'
+)
+
+
+class Rows(NamedTuple):
+    """The columns of a table, and how to name one of its rows in a message."""
+
+    first: list[Any]
+    second: list[Any]
+    kind: list[Any]
+    weight: list[Any] | None
+    where: Callable[[int], str]
+
+
+class ParsedPairs(NamedTuple):
+    """Arguments of ``Constraints``, in its order."""
+
+    must_link: list[tuple[Any, Any]]
+    cannot_link: list[tuple[Any, Any]]
+    must_link_weight: list[float]
+    cannot_link_weight: list[float]
+
+
+def parse_kind(kind: object) -> str | None:
+    """Return "must-link" or "cannot-link", None if the kind is neither."""
+    if isinstance(kind, bool):
+        return None
+    if isinstance(kind, numbers.Real):
+        return {1.0: MUST_LINK, -1.0: CANNOT_LINK}.get(float(kind))
+    spelled = str(kind).strip().lower().replace("_", "-").replace(" ", "-")
+    return _KINDS.get(spelled)
+
+
+def table_rows(table: Any) -> Rows:
+    """Return the columns of a data frame, a dict of columns or a list of tuples."""
+    if hasattr(table, "columns") or isinstance(table, Mapping):
+        names = list(table.columns if hasattr(table, "columns") else table)
+        check_columns(names, "the table")
+        columns = {name: _as_list(table[name]) for name in names}
+        if len({len(columns[name]) for name in names}) > 1:
+            lengths = {name: len(columns[name]) for name in names}
+            raise ValueError(f"The columns of the table differ in length: {lengths}.")
+        weight = columns.get("weight")
+        return Rows(columns["i"], columns["j"], columns["kind"], weight, _table_row)
+    return _tuple_rows(list(table))
+
+
+def _table_row(row: int) -> str:
+    return f"table row {row}"
+
+
+def _as_list(column: Any) -> list[Any]:
+    return column.tolist() if hasattr(column, "tolist") else list(column)
+
+
+def check_columns(names: list[Any], table: str) -> None:
+    """Raise unless the columns i, j and kind are there."""
+    missing = [name for name in ("i", "j", "kind") if name not in names]
+    if missing:
+        raise ValueError(
+            f"{table} lacks the column(s) {', '.join(missing)}: it needs i, j, kind "
+            f"and may have weight; it has {', '.join(map(str, names)) or 'none'}."
+        )
+
+
+def _tuple_rows(table: list[Any]) -> Rows:
+    """Return the columns of a list of (i, j, kind) or (i, j, kind, weight)."""
+    for row, entry in enumerate(table):
+        if isinstance(entry, str) or not isinstance(entry, Iterable):
+            raise ValueError(f"{_table_row(row)} is {entry!r}, not (i, j, kind).")
+    entries = [tuple(entry) for entry in table]
+    width = len(entries[0]) if entries else 3
+    for row, entry in enumerate(entries):
+        if len(entry) not in (3, 4) or len(entry) != width:
+            raise ValueError(
+                f"{_table_row(row)} has {len(entry)} entries: all rows must be "
+                f"(i, j, kind), or all (i, j, kind, weight)."
+            )
+    columns = [list(column) for column in zip(*entries, strict=True)] or [[], [], []]
+    first, second, kind = columns[:3]
+    return Rows(first, second, kind, columns[3] if width == 4 else None, _table_row)
+
+
+def parse_rows(
+    rows: Rows, ids: Iterable[Any] | None, on_unknown: OnUnknown
+) -> ParsedPairs:
+    """Return the pairs of a table; every message names the row it is about."""
+    check_on_unknown(on_unknown)
+    positions = None if ids is None else positions_by_id(ids)
+    parsed = ParsedPairs([], [], [], [])
+    for row in range(len(rows.first)):
+        try:
+            kind, weight = _checked_kind(rows.kind[row]), _checked_weight(rows, row)
+            ends = _checked_ends(rows.first[row], rows.second[row])
+            if positions is not None:
+                unknown = [end for end in ends if end not in positions]
+                if unknown and on_unknown == "drop":
+                    continue
+                if unknown:
+                    raise ValueError(unknown_id_message(unknown[0], positions))
+                ends = positions[ends[0]], positions[ends[1]]
+            elif any(isinstance(end, int) and end < 0 for end in ends):
+                raise ValueError(f"{ends}: positions must not be negative.")
+            if kind == CANNOT_LINK and ends[0] == ends[1]:
+                raise ValueError(f"cannot-link {ends} joins a point to itself.")
+        except ValueError as error:
+            raise ValueError(f"{rows.where(row)}: {error}") from None
+        is_must = kind == MUST_LINK
+        (parsed.must_link if is_must else parsed.cannot_link).append(ends)
+        weights = parsed.must_link_weight if is_must else parsed.cannot_link_weight
+        weights.append(weight)
+    return parsed
+
+
+def _checked_kind(kind: object) -> str:
+    found = parse_kind(kind)
+    if found is None:
+        raise ValueError(f"kind is {kind!r}: allowed are {_ALLOWED_KINDS}.")
+    return found
+
+
+def _checked_weight(rows: Rows, row: int) -> float:
+    if rows.weight is None:
+        return 1.0
+    given = rows.weight[row]
+    if is_missing(given) or given == "":
+        raise ValueError("the weight is missing; write 1 for the default.")
+    try:
+        weight = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"weight is {given!r}, not a number.") from None
+    if not (math.isfinite(weight) and weight > 0):
+        raise ValueError(f"weight is {given}: weights must be positive and finite.")
+    return weight
+
+
+def _checked_ends(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return both ends; whole floats, as a column with gaps gives, become integers."""
+    ends = []
+    for column, end in (("i", first), ("j", second)):
+        if is_missing(end) or end == "":
+            raise ValueError(f"column {column} is missing a value.")
+        if isinstance(end, bool | np.bool_):
+            raise ValueError(f"column {column} is {end}, not a point.")
+        if isinstance(end, numbers.Real):
+            if not isinstance(end, numbers.Integral) and not float(end).is_integer():
+                raise ValueError(f"column {column} is {end}, not a whole number.")
+            end = int(end)  # type: ignore[call-overload]
+        ends.append(end)
+    return ends[0], ends[1]

@@ -1,0 +1,19 @@
+"""How independent calls are run: in this thread or on several.
+
+An engine changes only the time that calls take. Results come in the order of the
+items, errors where the serial engine would raise them, and every call finds BLAS on
+one thread, so that sums agree to the last bit.
+"""
+
+from linkwise.engines._base import Engine, SerialEngine
+from linkwise.engines._blas import one_blas_thread
+from linkwise.engines._joblib import JoblibEngine
+from linkwise.engines._resolve import engine_for
+
+__all__ = [
+    "Engine",
+    "JoblibEngine",
+    "SerialEngine",
+    "engine_for",
+    "one_blas_thread",
+]

@@ -1,0 +1,13 @@
+"""The doors: scikit-learn estimators that cluster under constraints."""
+
+from linkwise.estimators._constrained_kernel_kmeans import ConstrainedKernelKMeans
+from linkwise.estimators._kernel_csc import KernelCSC
+from linkwise.estimators._mahalanobis_csc import MahalanobisCSC
+from linkwise.estimators._single_kernel_csc import SingleKernelCSC
+
+__all__ = [
+    "ConstrainedKernelKMeans",
+    "KernelCSC",
+    "MahalanobisCSC",
+    "SingleKernelCSC",
+]

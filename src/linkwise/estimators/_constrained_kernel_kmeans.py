@@ -1,0 +1,133 @@
+"""ConstrainedKernelKMeans: pairs that cost or bind, under one fixed kernel."""
+
+from numbers import Real
+
+from linkwise.engines import one_blas_thread
+from linkwise.estimators._base import ConstrainedClusterer
+from linkwise.estimators._compat import Interval, StrOptions, fit_context
+from linkwise.estimators._kernel_search import KernelClusterer
+from linkwise.search import Evaluator
+
+
+class ConstrainedKernelKMeans(KernelClusterer):
+    """Kernel k-means whose pairs have a price, or must hold.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    kernel : "rbf", "precomputed", kernel or pair (view, kernel), default="rbf"
+        The kernel. "rbf": Gaussian on the standardised data, its width the median
+        distance. "precomputed": X is the Gram matrix. Otherwise a kernel object or a
+        function of two collections of rows, such as ``linkwise.kernels.Linear()``,
+        alone or with the view of the data that it takes.
+    mode : {"soft", "hard"}, default="soft"
+        "soft": broken pairs have a price. "hard": no pair may be broken.
+    penalty : {"outlier", "hmrf"}, default="outlier"
+        Prices of the soft mode. "outlier": far must-links and close cannot-links are
+        cheap to break. "hmrf": they are dear.
+    penalty_weight : float, default=1.0
+        Factor on all prices of the soft mode.
+    max_iter : int, default=100
+        Limit on the number of rounds.
+    on_conflict : {"raise", "drop"}, default="raise"
+        What to do with a cannot-link inside a must-link group.
+    max_memory : int, str or None, default="4GiB"
+        Memory for kernel matrices.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the orders in which points are visited.
+
+    Attributes
+    ----------
+    labels_, constraint_score_, n_violated_, n_iter_, converged_, n_features_in_, \
+            feature_names_in_
+        As in :class:`KernelCSC`.
+    objective_ : float
+        Scatter within clusters, plus the prices of broken pairs in the soft mode, in
+        the units of the kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkwise import ConstrainedKernelKMeans
+    >>> from linkwise.kernels import Linear
+    >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
+    >>> model = ConstrainedKernelKMeans(2, kernel=Linear(), mode="hard", random_state=0)
+    >>> labels = model.fit_predict(X, constraints=([(1, 2)], []))
+    >>> bool(labels[1] == labels[2])
+    True
+    """
+
+    _parameter_constraints = {
+        **ConstrainedClusterer._parameter_constraints,
+        "kernel": [StrOptions({"rbf", "precomputed"}), callable, tuple],
+        "mode": [StrOptions({"soft", "hard"})],
+        "penalty": [StrOptions({"outlier", "hmrf"})],
+        "penalty_weight": [Interval(Real, 0, None, closed="left")],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        kernel="rbf",
+        mode="soft",
+        penalty="outlier",
+        penalty_weight=1.0,
+        max_iter=100,
+        on_conflict="raise",
+        max_memory="4GiB",
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.mode = mode
+        self.penalty = penalty
+        self.penalty_weight = penalty_weight
+        self.max_iter = max_iter
+        self.on_conflict = on_conflict
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
+    ):
+        """Cluster the rows of X under the pairs.
+
+        Parameters
+        ----------
+        X, y, constraints, sample_weight, sample_id
+            As for :meth:`KernelCSC.fit`.
+
+        Returns
+        -------
+        self
+        """
+        data, weight, _, closure, rng = self._check_fit(
+            X, y, constraints, sample_weight, sample_id
+        )
+        context = self._init_callback_context()
+        context.call_on_fit_task_begin(estimator=self)
+        with one_blas_thread():
+            bank, _ = self._bank(
+                data, self._kernels(), "none", weight, closure.n_samples, rng
+            )
+        evaluator = Evaluator(bank, closure, self.n_clusters)
+        attributes = self._cluster(
+            bank, evaluator, closure, bank.unscaled, self.mode, rng.integers(2**63)
+        )
+        del attributes["kernel_weights_"]
+        self._set_attributes(attributes)
+        context.call_on_fit_task_end(estimator=self, reconstruction_attributes={})
+        return self
+
+    def _kernels(self):
+        return self.kernel if self.kernel == "precomputed" else [self.kernel]
+
+    def _soft_options(self):
+        return {"penalty": self.penalty, "penalty_weight": self.penalty_weight}
+
+    def _objective(self, evaluator, objective, weights):
+        return objective

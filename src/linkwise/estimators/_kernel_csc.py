@@ -1,0 +1,182 @@
+"""KernelCSC: choose the kernel whose clusters satisfy the most constraints."""
+
+from numbers import Integral
+
+from linkwise.estimators._base import SEARCH_CONSTRAINTS, run_candidates
+from linkwise.estimators._compat import Interval, StrOptions, fit_context
+from linkwise.estimators._kernel_search import KernelSearchClusterer
+from linkwise.search import SparseVectors
+
+
+class KernelCSC(KernelSearchClusterer):
+    """Constrained clustering by a search over sparse combinations of kernels.
+
+    Each candidate is a weighted sum of a few base kernels. The rows are clustered
+    under it by kernel k-means, without constraints, and the candidate whose clusters
+    satisfy the largest share of the pairs wins. Pairs are never turned into distances,
+    so a few of them are not overfitted.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    kernels : "paper", "precomputed", list or KernelBank, default="paper"
+        The base kernels. "paper": 62 Gaussian, Laplacian, polynomial, sigmoid and
+        linear kernels on the raw and on the standardised data. "precomputed": X holds
+        Gram matrices. A list may hold "paper", kernels (called with two collections of
+        rows, they return a matrix), pairs (view, kernel), Gram matrices and
+        ``Precomputed``. A ready bank saves the work when many models share the data.
+    n_candidates : int, default=1000
+        Number of combinations tried.
+    max_kernels : int, default=5
+        Largest number of kernels in a combination.
+    search : {"auto", "random", "forest", "bagged_linear", "gp"} or Search, \
+            default="auto"
+        How candidates are chosen. "auto": at random when a candidate costs less than a
+        model that would choose it, else by a random forest.
+    final_step : {None, "soft", "hard"}, default=None
+        Constrained clustering under the chosen kernel at the end: pairs have a price,
+        or must hold.
+    filter : {"ratio", "none"}, default="ratio"
+        Whether to leave out base kernels whose constant part dominates.
+    tie_break : {"first", "objective"}, default="first"
+        Among candidates of equal score, the first found or the most compact one.
+    max_iter : int, default=300
+        Limit on the iterations of k-means.
+    on_conflict : {"raise", "drop"}, default="raise"
+        What to do with a cannot-link inside a must-link group: raise an error that
+        names it, or drop the lighter side.
+    time_limit : float, default=None
+        Seconds after which the search ends with the best so far.
+    patience : int, default=None
+        Number of candidates without a better score after which the search ends.
+    max_memory : int, str or None, default="4GiB"
+        Memory for kernel matrices. Above it they are regenerated when needed, which is
+        slower. None: no limit.
+    n_jobs : int, default=None
+        Number of threads that evaluate candidates. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all that is drawn. An int makes the result repeatable bit for bit.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row.
+    constraint_score_ : float
+        Share of the pairs, and of those that follow from them, that hold; NaN without
+        pairs.
+    n_violated_ : int
+        Number of pairs that do not hold.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the base kernels; each kernel is scaled to the same scatter.
+    kernel_names_ : list of str
+        What the base kernels are.
+    history_ : DataFrame
+        One row for each candidate tried: score, objective (scatter within clusters
+        over that of a random clustering), seconds, and the weight of each kernel.
+    objective_ : float
+        Relative objective of ``labels_``.
+    n_iter_, converged_ : int, bool
+        Iterations of the last clustering, and whether it came to rest.
+    stopped_by_ : str
+        Why the search ended: "budget", "score" (all pairs hold), "patience", "time",
+        "callback", "interrupt", "exhausted".
+    n_features_in_, feature_names_in_
+        As in scikit-learn; ``n_features_in_`` is a tuple for several views.
+
+    See Also
+    --------
+    SingleKernelCSC : The best single kernel.
+    MahalanobisCSC : The same search over weights of features.
+    ConstrainedKernelKMeans : One fixed kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkwise import Constraints, KernelCSC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Constraints.sample(y, 60, random_state=0)
+    >>> model = KernelCSC(n_clusters=3, n_candidates=100, random_state=0)
+    >>> model.fit(X, constraints=pairs).constraint_score_ > 0.9
+    True
+    """
+
+    _parameter_constraints = {
+        **KernelSearchClusterer._parameter_constraints,
+        **SEARCH_CONSTRAINTS,
+        "max_kernels": [Interval(Integral, 1, None, closed="left")],
+        "final_step": [StrOptions({"soft", "hard"}), None],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        kernels="paper",
+        n_candidates=1000,
+        max_kernels=5,
+        search="auto",
+        final_step=None,
+        filter="ratio",
+        tie_break="first",
+        max_iter=300,
+        on_conflict="raise",
+        time_limit=None,
+        patience=None,
+        max_memory="4GiB",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.n_candidates = n_candidates
+        self.max_kernels = max_kernels
+        self.search = search
+        self.final_step = final_step
+        self.filter = filter
+        self.tie_break = tie_break
+        self.max_iter = max_iter
+        self.on_conflict = on_conflict
+        self.time_limit = time_limit
+        self.patience = patience
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
+    ):
+        """Learn a kernel from the pairs and cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data. Also a list of such matrices (several views of the same rows), a
+            sequence of any objects if ``kernels`` are functions of them, or Gram
+            matrices if ``kernels="precomputed"``.
+        y : array-like of shape (n_samples,), optional
+            Partial labels, -1 for unknown: rows with equal labels must be linked,
+            others cannot. They add to ``constraints``.
+        constraints : Constraints, pair, sparse matrix or table, optional
+            ``Constraints``, a pair (must_link, cannot_link) of index lists, a signed
+            sparse matrix (sign: kind, size: weight), or a table with columns i, j,
+            kind and perhaps weight.
+        sample_weight : array-like of shape (n_samples,), optional
+            Positive multiplicity of each row.
+        sample_id : array-like of shape (n_samples,), optional
+            One id for each row. Pairs then name ids, and those that leave X are
+            dropped: so one set of pairs serves all folds of a cross-validation.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, constraints, sample_weight, sample_id)
+
+    def _n_candidates(self, n_kernels):
+        return self.n_candidates
+
+    def _search(self, bank, evaluator, pairs, rng, on_trial):
+        domain = SparseVectors(bank.n_weights, self.max_kernels)
+        return run_candidates(self, evaluator, domain, bank.n_samples, rng, on_trial)

@@ -1,0 +1,201 @@
+"""MahalanobisCSC: choose the feature weights whose clusters satisfy most pairs."""
+
+import warnings
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics import pairwise_distances_argmin
+
+from linkwise.engines import one_blas_thread
+from linkwise.estimators._base import (
+    SEARCH_CONSTRAINTS,
+    ConstrainedClusterer,
+    history,
+    run_candidates,
+)
+from linkwise.estimators._compat import fit_context
+from linkwise.exceptions import ConstraintWarning
+from linkwise.kernels import FeatureScales, Standardized
+from linkwise.search import Cube, Evaluator
+
+
+class MahalanobisCSC(ConstrainedClusterer):
+    """Constrained clustering by a search over weights of features.
+
+    Each candidate is a vector of weights in [0, 1], one for each standardised feature.
+    The weighted rows are clustered by k-means, without constraints, and the candidate
+    whose clusters satisfy the largest share of the pairs wins. It learns a diagonal
+    metric, and suits few features; with many, :class:`KernelCSC` does better.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_candidates : int, default=1000
+        Number of weight vectors tried. The first has all weights 1: plain k-means.
+    search : {"auto", "random", "forest", "bagged_linear", "gp"} or Search, \
+            default="auto"
+        How candidates are chosen, as for :class:`KernelCSC`.
+    tie_break : {"first", "objective"}, default="first"
+        Among candidates of equal score, the first found or the most compact one.
+    max_iter : int, default=300
+        Limit on the iterations of k-means.
+    on_conflict : {"raise", "drop"}, default="raise"
+        What to do with a cannot-link inside a must-link group.
+    time_limit : float, default=None
+        Seconds after which the search ends with the best so far.
+    patience : int, default=None
+        Number of candidates without a better score after which the search ends.
+    n_jobs : int, default=None
+        Number of threads that evaluate candidates. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all that is drawn.
+
+    Attributes
+    ----------
+    labels_, constraint_score_, n_violated_, history_, objective_, n_iter_, \
+            converged_, stopped_by_, n_features_in_, feature_names_in_
+        As in :class:`KernelCSC`.
+    feature_weights_ : ndarray of shape (n_features,)
+        Weights of the standardised features. The metric is diag(weights ** 2).
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters, in the units of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkwise import Constraints, MahalanobisCSC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Constraints.sample(y, 60, random_state=0)
+    >>> model = MahalanobisCSC(n_clusters=3, n_candidates=100, random_state=0)
+    >>> model.fit(X, constraints=pairs).feature_weights_.shape
+    (4,)
+    """
+
+    _parameter_constraints = {
+        **ConstrainedClusterer._parameter_constraints,
+        **SEARCH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        n_candidates=1000,
+        search="auto",
+        tie_break="first",
+        max_iter=300,
+        on_conflict="raise",
+        time_limit=None,
+        patience=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_candidates = n_candidates
+        self.search = search
+        self.tie_break = tie_break
+        self.max_iter = max_iter
+        self.on_conflict = on_conflict
+        self.time_limit = time_limit
+        self.patience = patience
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
+    ):
+        """Learn feature weights from the pairs and cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data. A sparse matrix is made dense: standardised columns have few
+            zeros.
+        y, constraints, sample_weight, sample_id
+            As for :meth:`KernelCSC.fit`.
+
+        Returns
+        -------
+        self
+        """
+        data, weight, pairs, closure, rng = self._check_fit(
+            X, y, constraints, sample_weight, sample_id
+        )
+        data = _dense(data)
+        weight = np.ones(len(data)) if weight is None else weight
+        self._view = Standardized().fit(data, weight)
+        bank = FeatureScales(self._view.transform(data).values, weight)
+        if not bank.X.any():
+            raise ValueError("All rows of X are equal: there is nothing to cluster.")
+        evaluator = Evaluator(bank, closure, self.n_clusters, max_iter=self.max_iter)
+
+        def attributes(weights):
+            return self._cluster(bank, evaluator, closure, weights, data)
+
+        with self._candidates_reported(self.n_candidates, attributes) as on_trial:
+            if pairs.is_empty:
+                warnings.warn(
+                    "MahalanobisCSC has no constraints to choose weights by: it "
+                    "clusters standardised features. Pass constraints= (pairs) or y= "
+                    "(partial labels).",
+                    ConstraintWarning,
+                    stacklevel=4,
+                )
+                best, trials, self.stopped_by_ = np.ones(bank.n_weights), [], "no pairs"
+            else:
+                best, trials, self.stopped_by_ = run_candidates(
+                    self, evaluator, Cube(bank.n_weights), len(data), rng, on_trial
+                )
+            self.history_ = history(trials, self._feature_names())
+            self._set_attributes(attributes(best))
+        return self
+
+    def _cluster(self, bank, evaluator, closure, weights, data):
+        """Return the attributes of the clustering under some weights."""
+        with one_blas_thread():
+            result = evaluator.cluster(bank.combine(weights))
+        share = np.zeros((self.n_clusters, len(data)))
+        share[result.labels, np.arange(len(data))] = bank.sample_weight
+        share /= share.sum(axis=1, keepdims=True)
+        return {
+            "labels_": result.labels,
+            "feature_weights_": weights,
+            "cluster_centers_": share @ data,
+            "objective_": evaluator.relative_objective(result.objective, weights),
+            "n_iter_": result.n_iter,
+            "converged_": result.converged,
+            "constraint_score_": closure.score(result.labels),
+            "n_violated_": closure.n_violated(result.labels),
+        }
+
+    def predict(self, X):
+        """Return the nearest cluster of each row of X under the learnt metric.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            New rows.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            Labels in ``range(n_clusters)``.
+        """
+        return self._predict_blocks(X, self._nearest_centres)
+
+    def _nearest_centres(self, rows):
+        centres = self._scaled(self.cluster_centers_)
+        return pairwise_distances_argmin(self._scaled(_dense(rows)), centres)
+
+    def _scaled(self, rows):
+        return self._view.transform(rows).values * self.feature_weights_
+
+    def _feature_names(self):
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else names
+
+
+def _dense(data):
+    return data.toarray() if issparse(data) else data
