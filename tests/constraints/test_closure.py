@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from linkwise.constraints import Constraints
 from linkwise.constraints._jit import count_equal_pairs
 
-settings.register_profile("constraints", deadline=None, max_examples=60)
-settings.load_profile("constraints")
+quick = settings(deadline=None, max_examples=60)
 
 N_POINTS = 8
 WEIGHTS = st.sampled_from([0.25, 0.5, 0.75, 1.0])
@@ -88,6 +87,7 @@ class TestExamplesOfTheSpecification:
 
 
 class TestShape:
+    @quick
     @given(consistent_pairs(weighted=False))
     def test_counts_follow_from_sizes(self, pairs):
         closure = pairs.closure(N_POINTS)
@@ -98,6 +98,7 @@ class TestShape:
         assert len(closure.cannot_link_pairs().pairs) == closure.n_cannot_link
         assert isinstance(closure.n_must_link, int)
 
+    @quick
     @given(consistent_pairs())
     def test_components_are_ordered_by_size_then_smallest_member(self, pairs):
         closure = pairs.closure(N_POINTS)
@@ -109,6 +110,7 @@ class TestShape:
         assert closure.n_linked == sum(len(m) > 1 for m in members)
         assert closure.n_components == len(members)
 
+    @quick
     @given(consistent_pairs())
     def test_the_cannot_link_graph_is_symmetric_and_sorted(self, pairs):
         closure = pairs.closure(N_POINTS)
@@ -129,6 +131,7 @@ class TestShape:
             expected |= {(g, h): w, (h, g): w}
         assert found == expected
 
+    @quick
     @given(consistent_pairs())
     def test_closing_twice_changes_nothing(self, pairs):
         once = pairs.closure(N_POINTS)
@@ -143,6 +146,7 @@ class TestShape:
             for a, b in zip(getattr(once, name)(), getattr(twice, name)(), strict=True):
                 np.testing.assert_array_equal(a, b)
 
+    @quick
     @given(consistent_pairs(), st.permutations(range(N_POINTS)))
     def test_renaming_points_permutes_the_result(self, pairs, order):
         order = np.array(order)
@@ -194,6 +198,7 @@ class TestShape:
 
 
 class TestEntailedWeights:
+    @quick
     @given(consistent_pairs(), st.sampled_from(["bottleneck", "product"]))
     def test_they_equal_those_of_floyd_warshall(self, pairs, rule):
         closure = pairs.closure(N_POINTS, weight=rule)
@@ -207,6 +212,24 @@ class TestEntailedWeights:
             block = np.ix_(closure.component == g, closure.component == h)
             np.testing.assert_allclose(total, apart[block].sum())
 
+    @pytest.mark.parametrize("rule", ["bottleneck", "product"])
+    @pytest.mark.parametrize("seed", range(8))
+    def test_they_are_right_in_large_components_too(self, seed, rule):
+        rng = np.random.default_rng(seed)
+        n, hidden = 14, np.arange(14) % 2
+        drawn = Constraints.sample(hidden, 40, random_state=rng)
+        pairs = Constraints(
+            drawn.must_link,
+            drawn.cannot_link,
+            rng.uniform(0.1, 1, drawn.n_must_link),
+            rng.uniform(0.1, 1, drawn.n_cannot_link),
+        )
+        closure = pairs.closure(n, weight=rule)
+        tie, apart = entailed_by_floyd_warshall(pairs, n, rule)
+        np.testing.assert_allclose(as_matrix(closure.must_link_pairs(), n), tie)
+        np.testing.assert_allclose(as_matrix(closure.cannot_link_pairs(), n), apart)
+
+    @quick
     @given(consistent_pairs(weighted=False))
     def test_listed_pairs_are_in_order(self, pairs):
         for listed in (
@@ -236,6 +259,7 @@ def score_by_listing(pairs, labels):
 
 
 class TestScores:
+    @quick
     @given(st.booleans().flatmap(lambda w: consistent_pairs(weighted=w)), LABELS)
     def test_they_equal_a_sum_over_all_pairs(self, pairs, labels):
         assume(not pairs.is_empty)
@@ -245,6 +269,7 @@ class TestScores:
         shares = [s / t for s, t in zip((must, cannot), totals, strict=True) if t]
         assert closure.balanced_score(labels) == pytest.approx(np.mean(shares))
 
+    @quick
     @given(consistent_pairs(weighted=False), LABELS, WEIGHTS, WEIGHTS)
     def test_one_weight_per_kind_equals_a_sum_over_all_pairs(self, pairs, labels, m, c):
         assume(not pairs.is_empty)
@@ -253,6 +278,7 @@ class TestScores:
         score = pairs.closure(N_POINTS).score(labels)
         assert score == pytest.approx((must + cannot) / sum(totals))
 
+    @quick
     @given(consistent_pairs(), LABELS)
     def test_violations_are_counted_by_pair(self, pairs, labels):
         tie, apart = entailed_by_floyd_warshall(pairs, N_POINTS)
@@ -260,6 +286,7 @@ class TestScores:
         expected = (((tie > 0) & ~same) | ((apart > 0) & same)).sum() // 2
         assert pairs.closure(N_POINTS).n_violated(labels) == expected
 
+    @quick
     @given(consistent_pairs(), LABELS, st.permutations(range(4)))
     def test_names_of_clusters_do_not_matter(self, pairs, labels, names):
         assume(not pairs.is_empty)
@@ -268,25 +295,20 @@ class TestScores:
         assert closure.score(labels) == closure.score(renamed)
         assert closure.score(labels) == closure.score(10**12 * renamed)
 
+    @quick
     @given(consistent_pairs())
     def test_a_partition_that_satisfies_all_scores_exactly_one(self, pairs):
         assume(not pairs.is_empty)
         found = pairs.feasibility(pairs.feasible_range(N_POINTS).smallest, N_POINTS)
         assert pairs.score(found.colouring) == 1.0
 
+    @quick
     @given(consistent_pairs(weighted=False), LABELS)
     def test_the_compiled_loop_equals_its_source(self, pairs, labels):
-        closure = pairs.closure(N_POINTS)
-        plan = closure._score_plan
-        near = labels.astype(np.intp)[plan.points]
-
-        def run(loop):
-            buffers = np.zeros(4, np.intp), np.empty_like(near), np.empty_like(near)
-            counts = loop(near, plan.indptr, plan.cl_indptr, plan.cl_indices, *buffers)
-            assert not buffers[0].any()
-            return counts
-
-        assert run(count_equal_pairs) == run(count_equal_pairs.py_func)
+        plan = pairs.closure(N_POINTS)._score_plan
+        labels = labels.astype(np.intp)
+        expected = count_equal_pairs.py_func(labels, *plan)
+        assert count_equal_pairs(labels, *plan) == expected
 
     @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.int64])
     def test_any_integer_labels_will_do(self, dtype):

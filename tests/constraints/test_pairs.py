@@ -15,8 +15,7 @@ from sklearn.utils.validation import _is_arraylike, _num_samples
 
 from linkwise.constraints import Constraints
 
-settings.register_profile("constraints", deadline=None, max_examples=60)
-settings.load_profile("constraints")
+quick = settings(deadline=None, max_examples=60)
 
 N_POINTS = 8
 PAIR = st.tuples(st.integers(0, N_POINTS - 1), st.integers(0, N_POINTS - 1))
@@ -47,12 +46,14 @@ class TestCanonicalForm:
         assert pairs.must_link.dtype == np.intp
         assert pairs.must_link_weight.dtype == np.float64
 
+    @quick
     @given(WEIGHTED_PAIRS, WEIGHTED_PAIRS, st.randoms())
     def test_order_direction_and_repetition_change_nothing(self, must, cannot, random):
         again = [(pair[::-1], weight) for pair, weight in must] + must
         random.shuffle(again)
         assert make(must, cannot) == make(again, cannot[::-1] + cannot)
 
+    @quick
     @given(WEIGHTED_PAIRS)
     def test_duplicates_merge_to_the_largest_weight(self, must):
         expected = {}
@@ -251,6 +252,7 @@ class TestNames:
         days = pd.date_range("2000-01-01", periods=3).to_numpy()
         assert Constraints([days[:2]]).locate(days).must_link.tolist() == [[0, 1]]
 
+    @quick
     @given(WEIGHTED_PAIRS, WEIGHTED_PAIRS, st.permutations(range(N_POINTS)), st.data())
     def test_locate_in_a_fold_keeps_the_pairs_inside(self, must, cannot, ids, data):
         fold = ids[: data.draw(st.integers(0, N_POINTS))]
@@ -307,6 +309,7 @@ class TestOtherPairs:
     def test_rows_beyond_the_pairs_are_fine(self):
         assert Constraints([(0, 1)]).restrict([9, 1, 0]).must_link.tolist() == [[1, 2]]
 
+    @quick
     @given(st.data())
     def test_closed_restriction_is_the_closure_seen_on_the_rows(self, data):
         labels = data.draw(
@@ -328,6 +331,26 @@ class TestOtherPairs:
             }
             assert as_dict(*getattr(part, listed)()) == expected
 
+    @pytest.mark.parametrize("seed", range(8))
+    def test_closed_restriction_keeps_all_bottlenecks(self, seed):
+        rng = np.random.default_rng(seed)
+        drawn = Constraints.sample(np.arange(16) % 2, 45, random_state=rng)
+        pairs = Constraints(
+            drawn.must_link,
+            drawn.cannot_link,
+            rng.uniform(0.1, 1, drawn.n_must_link),
+            rng.uniform(0.1, 2, drawn.n_cannot_link),
+        )
+        rows = np.sort(rng.permutation(16)[:8])
+        whole = pairs.closure(16)
+        part = pairs.restrict(rows, closed=True).closure(8)
+        for listed in ("must_link_pairs", "cannot_link_pairs"):
+            expected = as_dict(*getattr(whole, listed)())
+            found = as_dict(*getattr(part, listed)())
+            found = {(rows[i], rows[j]): w for (i, j), w in found.items()}
+            inside = {p: w for p, w in expected.items() if np.isin(p, rows).all()}
+            assert found == inside
+
     def test_merge_adds_up(self):
         both = Constraints([(0, 1)], must_link_weight=2) | Constraints([(1, 0), (3, 4)])
         assert both == Constraints([(0, 1), (3, 4)], must_link_weight=[2, 1])
@@ -344,6 +367,7 @@ class TestOtherPairs:
 
 
 class TestFromLabels:
+    @quick
     @given(st.lists(st.integers(-1, 3), max_size=15))
     def test_the_closure_holds_exactly_what_the_labels_say(self, y):
         pairs = Constraints.from_labels(y)

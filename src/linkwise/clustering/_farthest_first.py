@@ -3,7 +3,7 @@
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._jit import choose_seeds, place_components
+from linkwise.clustering._jit import seed_and_place
 from linkwise.constraints import Closure
 from linkwise.kernels import Space
 
@@ -45,48 +45,39 @@ def farthest_first(
     """
     n_components, n_linked = closure.n_components, closure.n_linked
     n_seeds = min(n_clusters, n_components)
-    linked = space.group_sums(closure.linked, n_linked)
-    firsts = closure.members[closure.indptr[n_linked:-1]]
-    mass = np.concatenate([linked.mass, space.sample_weight[firsts]])
-    norm = np.concatenate([linked.inner / linked.mass**2, space.diagonal[firsts]])
-
-    seeds = np.full(n_seeds, -1)
-    seeds[0] = 0
+    linked = space.fixed_sums(closure.linked, n_linked)
+    seeds = np.zeros(n_seeds, dtype=np.intp)  # the first is the largest component
     distance = np.empty((n_seeds, n_components))
-    score = np.zeros(n_components)
-    column = space.diagonal if n_linked else _kernel_column(space, firsts[0])
-    while True:
-        n_known = choose_seeds(
+    work = np.empty((3, n_components))
+    labels = np.empty(space.n_samples, dtype=np.intp)
+    n_known = 0
+    while n_known < n_seeds:
+        column = space.diagonal  # not looked at, unless a single point is next
+        if seeds[n_known] >= n_linked:
+            point = closure.members[closure.indptr[seeds[n_known]]]
+            column = _kernel_column(space, point)
+        n_known = seed_and_place(
             linked.sums,
+            linked.inner,
             linked.mass,
-            column,
-            norm,
-            mass,
+            space.diagonal,
+            space.sample_weight,
+            closure.component,
             closure.indptr,
             closure.members,
-            space.sample_weight,
             closure.tier,
             closure.cl_indptr,
             closure.cl_indices,
+            closure.cl_weights,
             rule == "sum",
             cl_aware_seeds,
+            column,
+            n_known,
             seeds,
             distance,
-            score,
+            work,
+            labels,
         )
-        if n_known == n_seeds:
-            break
-        column = _kernel_column(space, closure.members[closure.indptr[seeds[n_known]]])
-    labels = np.empty(n_components, dtype=np.intp)
-    place_components(
-        distance,
-        seeds,
-        closure.cl_indptr,
-        closure.cl_indices,
-        closure.cl_weights,
-        labels,
-    )
-    labels = labels[closure.component]
     if n_seeds < n_clusters:
         _add_farthest_points(space, labels, n_seeds, n_clusters)
     return labels

@@ -58,7 +58,7 @@ def hard_kmeans(
         If no such clustering exists, or none was found and none could be ruled out.
     """
     placer = _Placer(closure, n_clusters, rng, n_retries)
-    labels = np.array(start, dtype=np.intp)
+    labels: IntArray = np.array(start, dtype=np.intp)
     sums = space.group_sums(labels, n_clusters)
     total = float(space.sample_weight @ space.diagonal)
     best_labels, best_objective = labels, np.inf
@@ -70,7 +70,7 @@ def hard_kmeans(
         converged = n_iter > 1 and np.array_equal(new_labels, labels)
         labels = new_labels
         sums.move(labels)
-        objective = total - float((sums.inner / sums.mass).sum())
+        objective = total - sums.explained
         if objective < best_objective:
             best_labels, best_objective = labels, objective
     sums.move(best_labels)

@@ -9,6 +9,8 @@ of group c is ``diagonal[i] - 2 * sums[c, i] / mass[c] + inner[c] / mass[c] ** 2
 import numpy as np
 from numba import njit
 
+from linkwise.kernels._jit import move_groups
+
 
 @njit(cache=True, nogil=True)
 def nearest_centres(
@@ -80,6 +82,96 @@ def nearest_centres(
 
 
 @njit(cache=True, nogil=True)
+def descend(
+    rows,  # IN  (n, m), as in move_groups
+    spread,  # IN  (m, n)
+    sample_weight,  # IN  (n,)
+    diagonal,  # IN  (n,)
+    max_iter,  # IN
+    rebuild_every,  # IN  iterations after which sums are taken anew
+    labels,  # IN/OUT (n,)
+    current,  # OUT (n,), labels that the sums belong to; all -1 on entry
+    totals,  # OUT (k, m), as in move_groups; zero on entry
+    sums,  # OUT (k, n)
+    mass,  # OUT (k,); zero on entry
+    inner,  # OUT (k,)
+):
+    """Iterate k-means from start labels.
+
+    Returns the number of iterations, whether it came to rest, the total scatter around
+    the origin, and what of it the centres explain.
+
+    The stopping rules stand here and not in Python because with a few hundred points
+    crossing over twice in each iteration would cost more than the iteration.
+    """
+    n = labels.shape[0]
+    total = 0.0
+    for i in range(n):
+        total += sample_weight[i] * diagonal[i]
+    new_labels = labels.copy()
+    cost = np.empty(n)
+    plateau = np.empty(max_iter, np.uint64)
+    n_plateau = 0
+    explained = -np.inf
+    n_iter = -1  # the first round only takes the sums of the start
+    goes_back = False
+    while n_iter < max_iter or goes_back:
+        rebuild = True
+        if goes_back:
+            new_labels[:] = labels
+        elif n_iter < 0:
+            n_iter = 0
+        else:
+            n_iter += 1
+            n_moved = nearest_centres(
+                sums, inner, mass, diagonal, sample_weight, labels, new_labels, cost
+            )
+            if n_moved == 0:
+                return n_iter, True, total, explained
+            rebuild = 2 * n_moved >= n or n_iter % rebuild_every == 0
+        # The only call: each one more would be compiled once more.
+        new_explained = move_groups(
+            rows,
+            spread,
+            sample_weight,
+            current,
+            new_labels,
+            rebuild,
+            totals,
+            sums,
+            mass,
+            inner,
+        )
+        if goes_back:
+            return n_iter, True, total, new_explained
+        if not new_explained > explained:
+            # Indefinite kernels can rise, and anything can walk on a plateau: then
+            # only a labelling that was there before ends it.
+            rounding = 1e-9 * max(abs(total), abs(total - explained))
+            goes_back = not new_explained >= explained - rounding
+            plateau[n_plateau] = fingerprint(labels)
+            n_plateau += 1
+            mark = fingerprint(new_labels)
+            for t in range(n_plateau):
+                goes_back = goes_back or plateau[t] == mark
+        if not goes_back:
+            labels[:] = new_labels
+            explained = new_explained
+    return max_iter, False, total, explained
+
+
+@njit(cache=True, nogil=True)
+def fingerprint(
+    labels,  # IN  (n,)
+):
+    """Return 64 bits that differ for different labellings, as good as surely."""
+    mark = np.uint64(14695981039346656037)
+    for label in labels:
+        mark = (mark ^ np.uint64(label)) * np.uint64(1099511628211)
+    return mark
+
+
+@njit(cache=True, nogil=True)
 def next_better_move(
     sums,  # IN  (k, n)
     inner,  # IN  (k,)
@@ -119,23 +211,44 @@ def next_better_move(
 
 
 @njit(cache=True, nogil=True)
-def choose_seeds(
-    sums,  # IN  (g_linked, n), kernel sums of the components with several points
+def centroids(
+    inner,  # IN  (g_linked,), kernel sums inside the components of several points
     mass,  # IN  (g_linked,)
-    column,  # IN  (n,), kernel values of the last seed if it is a single point
-    centroid_norm,  # IN  (g,), squared norm of each component's centroid
-    component_mass,  # IN  (g,)
+    diagonal,  # IN  (n,)
+    sample_weight,  # IN  (n,)
     indptr,  # IN  (g + 1,), members of component g are
     members,  # IN  members[indptr[g] : indptr[g + 1]]
+    component_mass,  # OUT (g,)
+    squared_norm,  # OUT (g,), of the component's centroid
+):
+    """Weigh the components and measure their centroids."""
+    n_linked = mass.shape[0]
+    for g in range(n_linked):
+        component_mass[g] = mass[g]
+        squared_norm[g] = inner[g] / (mass[g] * mass[g])
+    for g in range(n_linked, component_mass.shape[0]):
+        component_mass[g] = sample_weight[members[indptr[g]]]
+        squared_norm[g] = diagonal[members[indptr[g]]]
+
+
+@njit(cache=True, nogil=True)
+def choose_seeds(
+    sums,  # IN  (g_linked, n), kernel sums of the components of several points
+    column,  # IN  (n,), kernel values of the last seed if it is a single point
+    n_known,  # IN  number of seeds whose distances are known
+    squared_norm,  # IN  (g,)
+    component_mass,  # IN  (g,)
+    indptr,  # IN  (g + 1,)
+    members,  # IN  (n,)
     sample_weight,  # IN  (n,)
     tier,  # IN  (g,), components of a lower tier are used up first
     cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
     cl_indices,  # IN
     use_sum,  # IN  score by the sum of the distances, not by the least
     prefer_linked,  # IN  prefer candidates cannot-linked to most chosen seeds
-    seeds,  # IN/OUT (k,), components; -1 not chosen yet; the first one is given
+    seeds,  # IN/OUT (k,), components; the one after the known ones is given
     distance,  # OUT (k, g), squared centroid distance of components to the seeds
-    score,  # OUT (g,), of components as next seed
+    score,  # IN/OUT (g,), of components as next seed; -inf: is one
 ):
     """Choose the next seeds by farthest-first traversal.
 
@@ -144,31 +257,28 @@ def choose_seeds(
     values at the next call.
     """
     k = seeds.shape[0]
-    n_components = centroid_norm.shape[0]
+    n_components = squared_norm.shape[0]
     n_linked = sums.shape[0]
-    known = 0
-    while known < k and seeds[known] >= 0 and score[seeds[known]] == -np.inf:
-        known += 1
     while True:
-        s = seeds[known]
+        s = seeds[n_known]
         values = sums[s] if s < n_linked else column
-        norm = mass[s] if s < n_linked else 1.0
+        norm = component_mass[s] if s < n_linked else 1.0
         for g in range(n_components):
             total = 0.0
             for p in range(indptr[g], indptr[g + 1]):
                 total += sample_weight[members[p]] * values[members[p]]
-            d = centroid_norm[g] + centroid_norm[s]
+            d = squared_norm[g] + squared_norm[s]
             d -= 2.0 * total / (norm * component_mass[g])
-            distance[known, g] = d
-            if use_sum and known > 0:
+            distance[n_known, g] = d
+            if use_sum and n_known > 0:
                 score[g] += d
-            elif known == 0 or d < score[g]:
+            elif n_known == 0 or d < score[g]:
                 score[g] = d
-        known += 1
-        for t in range(known):
+        n_known += 1
+        for t in range(n_known):
             score[seeds[t]] = -np.inf
-        if known == k:
-            return known
+        if n_known == k:
+            return n_known
         best, best_links = -1, 0
         for g in range(n_components):
             if score[g] == -np.inf:
@@ -183,40 +293,108 @@ def choose_seeds(
                 links > best_links or (links == best_links and score[g] > score[best])
             ):
                 best, best_links = g, links
-        seeds[known] = best
+        seeds[n_known] = best
         if best >= n_linked:
-            return known
+            return n_known
 
 
 @njit(cache=True, nogil=True)
 def place_components(
     distance,  # IN  (k, g), squared centroid distance of components to seeds
     seeds,  # IN  (k,), components
+    component,  # IN  (n,), component of each point
     cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
     cl_indices,  # IN
     cl_weights,  # IN
-    labels,  # OUT (g,), cluster of each component
+    labels,  # OUT (n,)
 ):
     """Give each component the cluster that breaks least, then the nearest seed."""
     k, n_components = distance.shape
-    labels[:] = -1
+    cluster = np.full(n_components, -1)
     for c in range(k):
-        labels[seeds[c]] = c
+        cluster[seeds[c]] = c
     broken = np.zeros(k)
     for g in range(n_components):
-        if labels[g] >= 0:
+        if cluster[g] >= 0:
             continue
         broken[:] = 0.0
         for p in range(cl_indptr[g], cl_indptr[g + 1]):
-            if labels[cl_indices[p]] >= 0:
-                broken[labels[cl_indices[p]]] += cl_weights[p]
+            if cluster[cl_indices[p]] >= 0:
+                broken[cluster[cl_indices[p]]] += cl_weights[p]
         best = 0
         for c in range(1, k):
             if broken[c] < broken[best] or (
                 broken[c] == broken[best] and distance[c, g] < distance[best, g]
             ):
                 best = c
-        labels[g] = best
+        cluster[g] = best
+    for i in range(labels.shape[0]):
+        labels[i] = cluster[component[i]]
+
+
+@njit(cache=True, nogil=True)
+def seed_and_place(
+    sums,  # IN  (g_linked, n), kernel sums of the components of several points
+    inner,  # IN  (g_linked,)
+    mass,  # IN  (g_linked,)
+    diagonal,  # IN  (n,)
+    sample_weight,  # IN  (n,)
+    component,  # IN  (n,), component of each point
+    indptr,  # IN  (g + 1,), members of component g are
+    members,  # IN  members[indptr[g] : indptr[g + 1]]
+    tier,  # IN  (g,), components of a lower tier are used up first
+    cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
+    cl_indices,  # IN
+    cl_weights,  # IN
+    use_sum,  # IN  score seeds by the sum of their distances, not by the least
+    prefer_linked,  # IN  prefer seeds cannot-linked to most chosen ones
+    column,  # IN  (n,), kernel values of the next seed if it is a single point
+    n_known,  # IN  number of seeds whose distances are known
+    seeds,  # IN/OUT (k,), components; the one after the known ones is given
+    distance,  # IN/OUT (k, g), squared centroid distance of components to seeds
+    work,  # IN/OUT (3, g), kept between the calls
+    labels,  # OUT (n,), when all seeds are known
+):
+    """Choose seeds farthest-first, then place all components; one call if it can.
+
+    Returns the number of seeds whose distances are known. If that is not all of them,
+    the next seed is a single point: call again with its kernel values in ``column``.
+    """
+    component_mass, squared_norm, score = work[0], work[1], work[2]
+    if n_known == 0:
+        centroids(
+            inner,
+            mass,
+            diagonal,
+            sample_weight,
+            indptr,
+            members,
+            component_mass,
+            squared_norm,
+        )
+    n_known = choose_seeds(
+        sums,
+        column,
+        n_known,
+        squared_norm,
+        component_mass,
+        indptr,
+        members,
+        sample_weight,
+        tier,
+        cl_indptr,
+        cl_indices,
+        use_sum,
+        prefer_linked,
+        seeds,
+        distance,
+        score,
+    )
+    if n_known == seeds.shape[0]:
+        place_components(
+            distance, seeds, component, cl_indptr, cl_indices, cl_weights, labels
+        )
+    return n_known
 
 
 @njit(cache=True, nogil=True)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._jit import nearest_centres, next_better_move
-from linkwise.kernels import GroupSums, Space
+from linkwise.clustering._jit import descend, next_better_move
+from linkwise.kernels import REBUILD_EVERY, GroupSums, Space
 
 
 class KMeansResult(NamedTuple):
@@ -50,58 +50,29 @@ def kmeans(
         the kernel is indefinite: then the descent is not assured, and the search ends
         where the objective rises or a labelling returns.
     """
-    sums = space.group_sums(start, n_clusters)
-    total = float(space.sample_weight @ space.diagonal)
     labels = np.array(start, dtype=np.intp)
-    new_labels = np.empty_like(labels)
-    cost = np.empty(space.n_samples)
-    objective = total - _explained(sums)
-    seen: set[bytes] = set()
-    n_iter, converged = 0, False
-    while n_iter < max_iter:
-        n_iter += 1
-        n_moved = nearest_centres(
-            sums.sums,
-            sums.inner,
-            sums.mass,
-            space.diagonal,
-            space.sample_weight,
-            labels,
-            new_labels,
-            cost,
-        )
-        if n_moved == 0:
-            converged = True
-            break
-        sums.move(new_labels, n_moved)
-        new_objective = total - _explained(sums)
-        if not new_objective < objective:
-            # Equal objectives are met on plateaus, so only a return ends there.
-            seen.add(labels.tobytes())
-            rounding = 1e-9 * max(abs(total), abs(objective))
-            if (
-                not new_objective <= objective + rounding
-                or new_labels.tobytes() in seen
-            ):
-                sums.move(labels, n_moved)
-                converged = True
-                break
-        labels, new_labels = new_labels, labels
-        objective = new_objective
+    sums = space.empty_sums(n_clusters)
+    n_iter, converged, total, sums.explained = descend(
+        sums.rows,
+        sums.spread,
+        space.sample_weight,
+        space.diagonal,
+        max_iter,
+        REBUILD_EVERY,
+        labels,
+        sums.labels,
+        sums.totals,
+        sums.sums,
+        sums.mass,
+        sums.inner,
+    )
     if polish:
-        objective = total - _polish(space, labels, sums)
-    return KMeansResult(labels, objective, n_iter, converged, sums)
+        _polish(space, labels, sums)
+    return KMeansResult(labels, total - sums.explained, n_iter, converged, sums)
 
 
-def _explained(sums: GroupSums) -> float:
-    """Return the part of the total scatter that the centres explain."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = sums.inner / sums.mass
-    return float(share[sums.mass > 0.0].sum())
-
-
-def _polish(space: Space, labels: IntArray, sums: GroupSums) -> float:
-    """Make single moves that lower the objective, in place; return what is explained.
+def _polish(space: Space, labels: IntArray, sums: GroupSums) -> None:
+    """Make single moves that lower the objective, in place.
 
     Every round visits all points once; a round without a move is the end.
     """
@@ -126,9 +97,8 @@ def _polish(space: Space, labels: IntArray, sums: GroupSums) -> float:
             n_members[labels[point]] -= 1
             n_members[cluster] += 1
             labels[point] = cluster
-            sums.move(labels, 1)
+            sums.move(labels)
             position, moved = point + 1, True
-    return _explained(sums)
 
 
 def squared_distances(space: Space, sums: GroupSums) -> FloatArray:

@@ -109,7 +109,7 @@ def soft_kmeans(
         if not converged:
             sums.move(labels)
     total = float(space.sample_weight @ space.diagonal)
-    objective = total - float((sums.inner / sums.mass).sum()) + prices.of(labels)
+    objective = total - sums.explained + prices.of(labels)
     return ConstrainedResult(labels, objective, n_iter, converged, sums)
 
 

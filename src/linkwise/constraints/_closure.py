@@ -393,22 +393,7 @@ class Closure:
 
     def _count_equal(self, labels: IntArray) -> tuple[int, int]:
         """Return the entailed must-link and cannot-link pairs with equal labels."""
-        plan = self._score_plan
-        near = labels.take(plan.points)
-        n_labels = int(near.max()) + 1 if near.size else 0
-        if n_labels > 2 * self.n_samples:
-            # Wild label values would make the histogram long.
-            near = np.unique(near, return_inverse=True)[1]
-            n_labels = int(near.max()) + 1
-        return count_equal_pairs(
-            near,
-            plan.indptr,
-            plan.cl_indptr,
-            plan.cl_indices,
-            np.zeros(n_labels, dtype=np.intp),
-            np.empty_like(near),
-            np.empty_like(near),
-        )
+        return count_equal_pairs(labels, *self._score_plan)
 
     @cached_property
     def _score_plan(self) -> _ScorePlan:
@@ -472,6 +457,14 @@ def build_closure(
 
 def as_labels(labels: npt.ArrayLike, n_samples: int) -> IntArray:
     """Return checked labels as intp, shape (n_samples,)."""
+    if (
+        isinstance(labels, np.ndarray)
+        and labels.dtype == np.intp
+        and labels.shape == (n_samples,)
+        and labels.size
+        and labels.view(np.uintp).max() <= n_samples  # negative ones are huge there
+    ):
+        return labels  # as our own clusterings give them: this is called very often
     array = np.asarray(labels)
     if array.shape != (n_samples,):
         raise ValueError(
@@ -485,12 +478,15 @@ def as_labels(labels: npt.ArrayLike, n_samples: int) -> IntArray:
         raise ValueError(
             f"labels[{row}] = {array[row]}: a cluster label must be 0 or larger."
         )
+    if array.size and array.max() > n_samples:
+        # Wild values would make histograms of labels long.
+        array = np.unique(array, return_inverse=True)[1]
     return array.astype(np.intp, copy=False)
 
 
-def _row_pointers(sorted_or_not: IntArray, n_rows: int) -> IntArray:
+def _row_pointers(rows: IntArray, n_rows: int) -> IntArray:
     """Return CSR row pointers, shape (n_rows + 1,), for entries of these rows."""
-    counts = np.bincount(sorted_or_not, minlength=n_rows)
+    counts = np.bincount(rows, minlength=n_rows)
     return read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.intp))
 
 

@@ -6,26 +6,32 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def count_equal_pairs(
-    labels,  # IN  (m,), labels of the constrained points, grouped by component
-    indptr,  # IN  (g + 1,), points of component c are indptr[c] : indptr[c + 1]
+    labels,  # IN  (n,), labels of all points
+    points,  # IN  (m,), the constrained points, grouped by component
+    indptr,  # IN  (g + 1,), component c has points[indptr[c] : indptr[c + 1]]
     cl_indptr,  # IN  (g + 1,), CSR: components cannot-linked to c, each pair once,
     cl_indices,  # IN  are cl_indices[cl_indptr[c] : cl_indptr[c + 1]]
-    histogram,  # TMP (k,), zeros on entry and on return
-    values,  # TMP (m,), distinct labels of each component, packed at its indptr
-    counts,  # TMP (m,), how many points carry them
 ):
     """Return the number of equal-label pairs inside and between components.
 
     "Between" counts only components joined by a cannot-link. Packed histograms
     cost the number of labels a component really has, not the number of clusters.
     """
+    n_labels = 0
+    for p in points:
+        n_labels = max(n_labels, labels[p] + 1)
+    histogram = np.zeros(n_labels, np.intp)
+    # Distinct labels of each component and how many points carry them, packed at the
+    # component's place.
+    values = np.empty(points.shape[0], np.intp)
+    counts = np.empty(points.shape[0], np.intp)
     n_components = len(indptr) - 1
     ends = np.empty(n_components, np.intp)
     inside = 0
     for c in range(n_components):
         end = indptr[c]
         for p in range(indptr[c], indptr[c + 1]):
-            label = labels[p]
+            label = labels[points[p]]
             if histogram[label] == 0:
                 values[end] = label
                 end += 1

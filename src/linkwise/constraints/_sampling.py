@@ -75,7 +75,7 @@ def draw_distinct(total: int, n_drawn: int, rng: np.random.Generator) -> IntArra
     while len(found) < n_drawn:
         # First appearances in one endless stream: uniform, and the stream does not
         # depend on how many are asked for.
-        fresh = rng.integers(total, size=n_drawn - len(found) + 64)
+        fresh = rng.integers(total, size=n_drawn)
         found = np.concatenate([found, fresh])
         found = found[np.sort(np.unique(found, return_index=True)[1])]
     return found[:n_drawn]

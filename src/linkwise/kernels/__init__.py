@@ -13,11 +13,18 @@ from linkwise.kernels._families import (
     Sigmoid,
 )
 from linkwise.kernels._scaling import random_share
-from linkwise.kernels._spaces import FeatureSpace, GramSpace, GroupSums, Space
+from linkwise.kernels._spaces import (
+    REBUILD_EVERY,
+    FeatureSpace,
+    GramSpace,
+    GroupSums,
+    Space,
+)
 from linkwise.kernels._views import Raw, Standardized, View
 
 __all__ = [
     "RBF",
+    "REBUILD_EVERY",
     "Bank",
     "CombinedKernel",
     "FeatureScales",

@@ -16,10 +16,16 @@ from linkwise.kernels._entries import (
 )
 from linkwise.kernels._evaluation import Base, Evaluation
 from linkwise.kernels._families import Precomputed
-from linkwise.kernels._jit import mirror
-from linkwise.kernels._packed import Block, blocks, combine_packed, packed_size
+from linkwise.kernels._jit import combine_sums, mirror
+from linkwise.kernels._packed import (
+    ROWS_PER_BLOCK,
+    Block,
+    blocks,
+    combine_packed,
+    packed_size,
+)
 from linkwise.kernels._scaling import KernelSums, is_usable, passes_ratio, scatter
-from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space
+from linkwise.kernels._spaces import FeatureSpace, GramSpace, KnownSums, Space
 from linkwise.kernels._views import Points
 
 
@@ -70,9 +76,7 @@ class KernelBank:
     _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
     _stored: dict[int, FloatArray]  # packed Gram matrices with total scatter 1
     _bases: dict[Base, FloatArray]  # packed base matrices
-    _groups: IntArray | None = None  # (n,), whose sums are known for each kernel:
-    _group_mass: FloatArray | None = None  # (g,)
-    _group_sums: FloatArray | None = None  # (p, g, n)
+    _known: "_KnownGroups | None" = None
 
     @classmethod
     def build(
@@ -93,9 +97,9 @@ class KernelBank:
             The data; a :class:`SeveralSets` holds several with the same rows.
         kernels : "paper" or list, default="paper"
             Of a list, each element is "paper", "rbf" (one Gaussian kernel on the
-            standardised data, its width the median distance), a kernel, a pair (view, kernel), a Gram
-            matrix or a :class:`Precomputed`. A kernel is anything that returns a
-            matrix when called with two collections of rows.
+            standardised data, its width the median distance), a kernel, a pair (view,
+            kernel), a Gram matrix or a :class:`Precomputed`. A kernel is anything that
+            returns a matrix when called with two collections of rows.
         filter : {"ratio", "none"}, default="ratio"
             Which usable kernels to keep, see :func:`passes_ratio`. If none passes the
             ratio rule, all usable ones are kept.
@@ -121,7 +125,7 @@ class KernelBank:
         entries, views = resolve(sources, kernels, sample_weight, n_samples, rng)
         evaluation = Evaluation(n_samples, entries, views)
         # How many packed matrices may be held.
-        room = max_memory // (4 * packed_size(n_samples))
+        room = max_memory / (4 * packed_size(n_samples))
 
         # Store while summing if everything fits; else first see what survives.
         stored: dict[int, FloatArray] = {}
@@ -167,7 +171,7 @@ class KernelBank:
     def nbytes(self) -> int:
         """Bytes held by matrices and sums."""
         arrays = [*self._stored.values(), *self._bases.values()]
-        known = 0 if self._group_sums is None else self._group_sums.nbytes
+        known = 0 if self._known is None else self._known.sums.nbytes
         return known + sum(a.nbytes for a in arrays)
 
     def with_groups(
@@ -191,17 +195,13 @@ class KernelBank:
             space = self.combine(one_hot, out=gram)
             known = space.group_sums(labels, n_groups)
             sums[i] = known.sums
-        return replace(
-            self, _groups=labels, _group_mass=known.mass, _group_sums=sums
-        )
+        return replace(self, _known=_KnownGroups(labels, known.mass, sums))
 
     def empty(self) -> FloatArray:
         """Return memory for one combined Gram matrix, for ``combine(..., out=)``."""
         return np.empty((self.n_samples, self.n_samples), dtype=np.float32)
 
-    def combine(
-        self, weights: FloatArray, out: FloatArray | None = None
-    ) -> GramSpace:
+    def combine(self, weights: FloatArray, out: FloatArray | None = None) -> GramSpace:
         """Return the geometry of the weighted sum of the kernels.
 
         Parameters
@@ -211,30 +211,18 @@ class KernelBank:
         out : ndarray of shape (n_samples, n_samples), float32, optional
             Where to put the matrix; a geometry made there before is overwritten.
         """
-        chosen = np.flatnonzero(weights)
+        chosen = weights.nonzero()[0]
+        factors = weights[chosen]
         gram = self.empty() if out is None else out
-        if all(i in self._stored for i in chosen):
-            combine_packed([self._stored[i] for i in chosen], weights[chosen], gram)
+        if self.is_stored:
+            combine_packed([self._stored[i] for i in chosen.tolist()], factors, gram)
         else:
-            self._regenerate(chosen, weights[chosen], gram)
+            self._regenerate(chosen, factors, gram)
         space = GramSpace(gram, self.sample_weight)
-        if self._group_sums is not None:
-            space.remember(self._groups, self._known_sums(chosen, weights[chosen]))
+        if self._known is not None:
+            known = self._known.combine(chosen, factors, self.sample_weight)
+            space.remember(self._known.groups, known)
         return space
-
-    def _known_sums(self, chosen: IntArray, weights: FloatArray) -> "_KnownSums":
-        assert self._group_sums is not None and self._groups is not None
-        sums = weights[0] * self._group_sums[chosen[0]]
-        for i, weight in zip(chosen[1:], weights[1:], strict=True):
-            sums += weight * self._group_sums[i]
-        member = np.flatnonzero(self._groups >= 0)
-        groups = self._groups[member]
-        inner = np.bincount(
-            groups,
-            weights=self.sample_weight[member] * sums[groups, member],
-            minlength=len(sums),
-        )
-        return _KnownSums(sums, inner, self._group_mass)
 
     def _regenerate(
         self, chosen: IntArray, weights: FloatArray, gram: FloatArray
@@ -250,11 +238,11 @@ class KernelBank:
                     view, kernel = self._entries[i]
                     part = _block_of(self._bases[view, kernel.base], block)
                     target += np.float32(weight * self._norms[i]) * kernel.of_base(part)
-        mirror(gram)
+        mirror(ROWS_PER_BLOCK, gram)
 
     def scatter(self, weights: FloatArray) -> float:
         """Return the total scatter of the points in the geometry of some weights."""
-        return float(np.sum(weights))
+        return float(weights.sum())
 
     @property
     def unscaled(self) -> FloatArray:
@@ -283,15 +271,23 @@ class KernelBank:
         )
 
 
-class _KnownSums(NamedTuple):
-    """Group sums that were combined from known ones; they do not move."""
+class _KnownGroups(NamedTuple):
+    """Group sums of each kernel of a bank; those of a combination follow linearly."""
 
-    sums: FloatArray
-    inner: FloatArray
-    mass: FloatArray
+    groups: IntArray  # (n,), -1: in no group
+    mass: FloatArray  # (g,)
+    sums: FloatArray  # (p, g, n)
 
-    def move(self, labels: IntArray, n_moved: int | None = None) -> None:
-        raise NotImplementedError("sums known for fixed groups cannot move")
+    def combine(
+        self, chosen: IntArray, weights: FloatArray, sample_weight: FloatArray
+    ) -> KnownSums:
+        """Return the group sums of the weighted sum of some kernels."""
+        sums = np.empty(self.sums.shape[1:])
+        inner = np.empty(len(sums))
+        combine_sums(
+            self.sums, chosen, weights, self.groups, sample_weight, sums, inner
+        )
+        return KnownSums(sums, inner, self.mass)
 
 
 @dataclass(frozen=True)
@@ -327,8 +323,6 @@ class FeatureScales:
     def scatter(self, weights: FloatArray) -> float:
         """Return the total scatter of the points in the geometry of some weights."""
         return float(weights**2 @ (self.sample_weight @ self.X**2))
-
-
 
 
 def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:

@@ -146,8 +146,8 @@ def resolve(
         else:
             raise ValueError(
                 f"kernels[{position}] = {item!r} is not a kernel: allowed are "
-                '"paper", "rbf", a kernel object or function of two collections of rows, a '
-                "pair (view, kernel), a Gram matrix (ndarray), or Precomputed."
+                '"paper", "rbf", a kernel object or function of two collections of '
+                "rows, a pair (view, kernel), a Gram matrix (ndarray), or Precomputed."
             )
     return entries, views
 

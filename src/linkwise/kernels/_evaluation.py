@@ -113,6 +113,4 @@ class _Totals:
     def result(self) -> KernelSums:
         """Return the sums; a kernel counts as finite if float32 can hold it."""
         is_finite = bool(self._largest < np.finfo(np.float32).max)
-        return KernelSums(
-            self._trace, self._total, self._least_diagonal, is_finite
-        )
+        return KernelSums(self._trace, self._total, self._least_diagonal, is_finite)

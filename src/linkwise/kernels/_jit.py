@@ -18,35 +18,39 @@ def add_five(
 ):
     """Write the weighted sum of five packed matrices into the lower block rows."""
     n = gram.shape[0]
+    flat = gram.reshape(n * n)
     v, w, x, y, z = weights[0], weights[1], weights[2], weights[3], weights[4]
     p = 0
     for first in range(0, n, rows_per_block):
         width = min(n, first + rows_per_block)
-        for i in range(first, width):
-            row = gram[i, :width]
-            r, s, t = a[p : p + width], b[p : p + width], c[p : p + width]
-            u, q = d[p : p + width], e[p : p + width]
+        # Whole rows follow each other in memory: the last block is one long row.
+        n_rows, length = width - first, width
+        if width == n:
+            n_rows, length = 1, (width - first) * n
+        for i in range(n_rows):
+            begin = (first + i) * n
+            row = flat[begin : begin + length]
+            r, s, t = a[p : p + length], b[p : p + length], c[p : p + length]
+            u, q = d[p : p + length], e[p : p + length]
             if add:
-                for j in range(width):
+                for j in range(length):
                     row[j] += v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
             else:
-                for j in range(width):
+                for j in range(length):
                     row[j] = v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
-            p += width
+            p += length
 
 
 @njit(cache=True, nogil=True)
 def mirror(
-    gram,  # IN/OUT (n, n), the lower triangle is copied to the upper one
+    rows_per_block,  # IN  blocks on the diagonal are whole already
+    gram,  # IN/OUT (n, n), the lower block triangle is copied to the upper one
 ):
     """Make a square matrix symmetric, tile by tile."""
     n = gram.shape[0]
-    tile = 64
-    for first in range(0, n, tile):
-        last = min(n, first + tile)
-        for i in range(first, last):
-            for j in range(first, i):
-                gram[j, i] = gram[i, j]
+    tile = 64  # divides rows_per_block
+    for first in range(rows_per_block, n, rows_per_block):
+        last = min(n, first + rows_per_block)
         for start in range(0, first, tile):
             for j in range(start, start + tile):
                 for i in range(first, last):
@@ -112,15 +116,62 @@ def move_rows(
 
 
 @njit(cache=True, nogil=True)
-def inner_sums(
-    sums,  # IN  (k, n), F: weighted kernel sums between groups and points
+def move_groups(
+    rows,  # IN  (n, m), what is summed over groups
+    spread,  # IN  (m, n), takes totals to sums; empty if they are the same
     sample_weight,  # IN  (n,)
-    labels,  # IN  (n,), -1: in no group
-    inner,  # OUT (k,), Q: weighted kernel sums inside groups
+    old,  # IN/OUT (n,), groups so far, then ``new``
+    new,  # IN  (n,), groups from now on; -1: in no group
+    rebuild,  # IN  take the sums anew instead of bringing them up to date
+    totals,  # OUT (k, m), sums of the rows of each group
+    sums,  # OUT (k, n), F: kernel sums between groups and points
+    mass,  # OUT (k,), N: weight of each group
+    inner,  # OUT (k,), Q: kernel sums inside groups
 ):
-    """Sum each group's own part of its kernel sums."""
+    """Change the groups; return the scatter that their centres explain."""
+    if rebuild:
+        totals[:] = 0.0
+        mass[:] = 0.0
+        old[:] = -1
+    move_rows(rows, sample_weight, old, new, totals, mass)
+    if spread.shape[0] > 0:
+        np.dot(totals, spread, sums)
     inner[:] = 0.0
-    for i in range(labels.shape[0]):
-        c = labels[i]
+    for i in range(new.shape[0]):
+        c = new[i]
+        old[i] = c
         if c >= 0:
             inner[c] += sample_weight[i] * sums[c, i]
+    explained = 0.0
+    for c in range(mass.shape[0]):
+        if mass[c] > 0.0:
+            explained += inner[c] / mass[c]
+    return explained
+
+
+@njit(cache=True, nogil=True)
+def combine_sums(
+    parts,  # IN  (p, g, n), sums over groups for each of p kernels
+    chosen,  # IN  (c,), kernels
+    weights,  # IN  (c,)
+    groups,  # IN  (n,), -1: in no group
+    sample_weight,  # IN  (n,)
+    sums,  # OUT (g, n)
+    inner,  # OUT (g,)
+):
+    """Combine the group sums of kernels linearly."""
+    n_groups, n = sums.shape
+    for g in range(n_groups):
+        row = sums[g]
+        part, w = parts[chosen[0], g], weights[0]
+        for i in range(n):
+            row[i] = w * part[i]
+        for s in range(1, chosen.shape[0]):
+            part, w = parts[chosen[s], g], weights[s]
+            for i in range(n):
+                row[i] += w * part[i]
+    inner[:] = 0.0
+    for i in range(n):
+        g = groups[i]
+        if g >= 0:
+            inner[g] += sample_weight[i] * sums[g, i]

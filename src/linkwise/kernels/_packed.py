@@ -14,7 +14,8 @@ import numpy as np
 from linkwise._typing import FloatArray
 from linkwise.kernels._jit import add_five, mirror
 
-ROWS_PER_BLOCK = 128
+# With one block, which is a whole matrix, nothing needs to be mirrored.
+ROWS_PER_BLOCK = 256
 
 
 class Block(NamedTuple):
@@ -55,12 +56,12 @@ def combine_packed(
     matrices: list[FloatArray], weights: FloatArray, out: FloatArray
 ) -> FloatArray:
     """Write the weighted sum of packed matrices into the square matrix ``out``."""
-    coefficients = np.zeros(5, dtype=np.float32)
     for start in range(0, len(matrices), 5):
         group = matrices[start : start + 5]
+        coefficients = np.zeros(5, dtype=np.float32)
         coefficients[: len(group)] = weights[start : start + 5]
-        coefficients[len(group) :] = 0.0
-        group = group + [group[0]] * (5 - len(group))
-        add_five(*group, coefficients, ROWS_PER_BLOCK, start > 0, out)
-    mirror(out)
+        a, b, c, d, e = group + [group[0]] * (5 - len(group))
+        add_five(a, b, c, d, e, coefficients, ROWS_PER_BLOCK, start > 0, out)
+    if len(out) > ROWS_PER_BLOCK:
+        mirror(ROWS_PER_BLOCK, out)
     return out

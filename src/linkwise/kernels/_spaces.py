@@ -6,28 +6,85 @@ one implementation of each serve kernel matrices and explicit features alike.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.kernels._jit import inner_sums, move_rows
+from linkwise.kernels._jit import move_groups
 
-# Sums are brought up to date row by row; this often they are taken anew, so that
-# rounding errors cannot pile up.
-_MOVES_BETWEEN_REBUILDS = 20
+# Sums are brought up to date row by row; after as many moves they are taken anew, so
+# that rounding errors cannot pile up.
+REBUILD_EVERY = 20
+
+_NO_SPREAD = np.empty((0, 0))
 
 
-class GroupSums(Protocol):
-    """Kernel sums over groups of points, kept up to date while points move."""
+class GroupSums:
+    """Kernel sums over groups of points, kept up to date while points move.
 
-    sums: FloatArray  # (k, n) F: sum of w_j K_ij over the members j of each group
-    inner: FloatArray  # (k,) Q: sum of w_i w_j K_ij over pairs of members
-    mass: FloatArray  # (k,) N: sum of the weights of the members
+    At first no point is in a group.
 
-    def move(self, labels: IntArray, n_moved: int | None = None) -> None:
-        """Change the groups to ``labels``; ``n_moved`` points are known to differ."""
+    Group totals of some rows are kept, and the sums follow from them: for a kernel
+    matrix they are the totals of its own rows; for features, the products of the
+    totals with all rows.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n_groups, n_samples)
+        F: sum of w_j K_ij over the members j of each group.
+    inner : ndarray of shape (n_groups,)
+        Q: sum of w_i w_j K_ij over the members of each group.
+    mass : ndarray of shape (n_groups,)
+        N: sum of the weights of the members.
+    explained : float
+        Scatter that the centres explain, the sum of Q / N.
+    """
+
+    def __init__(
+        self,
+        rows: FloatArray,  # (n, m)
+        spread: FloatArray,  # (m, n), takes totals to sums; empty if they are the same
+        sample_weight: FloatArray,
+        n_groups: int,
+    ) -> None:
+        n_samples = len(rows)
+        self.rows, self.spread, self.sample_weight = rows, spread, sample_weight
+        self.totals = np.zeros((n_groups, rows.shape[1]))
+        self.sums = np.empty((n_groups, n_samples)) if spread.size else self.totals
+        self.inner = np.zeros(n_groups)
+        self.mass = np.zeros(n_groups)
+        self.labels = np.empty(n_samples, dtype=np.intp)
+        self.labels.fill(-1)
+        self.explained = 0.0
+        self._n_moves = 0
+
+    def move(self, labels: IntArray) -> None:
+        """Change the groups to ``labels``; -1 puts a point in no group."""
+        n_moved = np.count_nonzero(labels != self.labels)
+        self._n_moves += 1
+        rebuild = 2 * n_moved >= len(labels) or self._n_moves % REBUILD_EVERY == 0
+        self.explained = move_groups(
+            self.rows,
+            self.spread,
+            self.sample_weight,
+            self.labels,
+            np.array(labels, dtype=np.intp),  # one type for the compiled loop
+            rebuild,
+            self.totals,
+            self.sums,
+            self.mass,
+            self.inner,
+        )
+
+
+class KnownSums(NamedTuple):
+    """Group sums that are known for fixed groups; as attributes of GroupSums."""
+
+    sums: FloatArray
+    inner: FloatArray
+    mass: FloatArray
 
 
 class Space(Protocol):
@@ -37,8 +94,17 @@ class Space(Protocol):
     sample_weight: FloatArray  # (n,)
     diagonal: FloatArray  # (n,) K_ii
 
+    def empty_sums(self, n_groups: int) -> GroupSums:
+        """Return the sums over groups that have no points yet."""
+
     def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
         """Return the sums over the groups ``labels``; -1 puts a point in no group."""
+
+    def fixed_sums(self, labels: IntArray, n_groups: int) -> GroupSums | KnownSums:
+        """Return the same sums for groups that will not change.
+
+        Where the sums of these very ``labels`` are known before, it costs nothing.
+        """
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return K_ij of the listed pairs."""
@@ -90,17 +156,27 @@ class GramSpace:
         self.n_samples = len(gram)
         self.sample_weight = _weights_or_ones(sample_weight, len(gram))
         self.diagonal = gram.diagonal().astype(np.float64)
-        self._known: tuple[IntArray, GroupSums] | None = None
+        self._known: tuple[IntArray, KnownSums] | None = None
 
-    def remember(self, labels: IntArray, sums: GroupSums) -> None:
-        """Keep sums that are known already, for when exactly ``labels`` is asked."""
+    def remember(self, labels: IntArray, sums: KnownSums) -> None:
+        """Keep sums that are known, for when ``fixed_sums`` of ``labels`` are asked."""
         self._known = labels, sums
+
+    def empty_sums(self, n_groups: int) -> GroupSums:
+        """Return the kernel sums over groups that have no points yet."""
+        return GroupSums(self.gram, _NO_SPREAD, self.sample_weight, n_groups)
 
     def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
         """Return the kernel sums over the groups ``labels``."""
+        sums = self.empty_sums(n_groups)
+        sums.move(labels)
+        return sums
+
+    def fixed_sums(self, labels: IntArray, n_groups: int) -> GroupSums | KnownSums:
+        """Return the same sums, perhaps known before; the groups will not change."""
         if self._known is not None and self._known[0] is labels:
             return self._known[1]
-        return GramSums(self.gram, self.sample_weight, labels, n_groups)
+        return self.group_sums(labels, n_groups)
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the kernel values of the listed pairs."""
@@ -109,44 +185,6 @@ class GramSpace:
     def squared_diameter(self) -> float:
         """Return the largest squared distance of two points."""
         return _largest_distance(self.diagonal, lambda rows: self.gram[rows])
-
-
-class GramSums:
-    """Group sums of a kernel matrix: rows of moved points are added and taken away."""
-
-    def __init__(
-        self,
-        gram: FloatArray,
-        sample_weight: FloatArray,
-        labels: IntArray,
-        n_groups: int,
-    ) -> None:
-        self._gram = gram
-        self._sample_weight = sample_weight
-        self.sums = np.zeros((n_groups, len(gram)))
-        self.inner = np.empty(n_groups)
-        self.mass = np.zeros(n_groups)
-        self._labels = np.full(len(gram), -1)
-        self._n_moves = 0
-        self._change(labels)
-
-    def move(self, labels: IntArray, n_moved: int | None = None) -> None:
-        """Change the groups to ``labels``."""
-        if n_moved is None:
-            n_moved = int(np.count_nonzero(labels != self._labels))
-        self._n_moves += 1
-        if 2 * n_moved >= len(labels) or self._n_moves % _MOVES_BETWEEN_REBUILDS == 0:
-            self.sums[:] = 0.0
-            self.mass[:] = 0.0
-            self._labels[:] = -1
-        self._change(labels)
-
-    def _change(self, labels: IntArray) -> None:
-        move_rows(
-            self._gram, self._sample_weight, self._labels, labels, self.sums, self.mass
-        )
-        inner_sums(self.sums, self._sample_weight, labels, self.inner)
-        self._labels[:] = labels
 
 
 class FeatureSpace:
@@ -163,16 +201,26 @@ class FeatureSpace:
     def __init__(
         self, features: FloatArray, sample_weight: FloatArray | None = None
     ) -> None:
-        self.features = features
+        # One form of memory for the compiled loops.
+        self.features = np.ascontiguousarray(features, dtype=np.float64)
         self.n_samples = len(features)
         self.sample_weight = _weights_or_ones(sample_weight, len(features))
-        self.diagonal = np.einsum(
-            "ij,ij->i", features, features, dtype=np.float64, casting="safe"
-        )
+        self.diagonal = np.einsum("ij,ij->i", self.features, self.features)
 
-    def group_sums(self, labels: IntArray, n_groups: int) -> "FeatureSums":
+    def empty_sums(self, n_groups: int) -> GroupSums:
+        """Return the kernel sums over groups that have no points yet."""
+        features = self.features
+        return GroupSums(features, features.T, self.sample_weight, n_groups)
+
+    def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
         """Return the kernel sums over the groups ``labels``."""
-        return FeatureSums(self.features, self.sample_weight, labels, n_groups)
+        sums = self.empty_sums(n_groups)
+        sums.move(labels)
+        return sums
+
+    def fixed_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
+        """Return the same sums: here nothing is known before."""
+        return self.group_sums(labels, n_groups)
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the inner products of the listed pairs of rows."""
@@ -183,44 +231,3 @@ class FeatureSpace:
         return _largest_distance(
             self.diagonal, lambda rows: self.features[rows] @ self.features.T
         )
-
-
-class FeatureSums:
-    """Group sums of features: group totals first, then their products with all rows."""
-
-    def __init__(
-        self,
-        features: FloatArray,
-        sample_weight: FloatArray,
-        labels: IntArray,
-        n_groups: int,
-    ) -> None:
-        self._features = features
-        self._sample_weight = sample_weight
-        self._totals = np.zeros((n_groups, features.shape[1]))
-        self.mass = np.zeros(n_groups)
-        self._labels = np.full(len(features), -1)
-        self._n_moves = 0
-        self._change(labels)
-
-    def move(self, labels: IntArray, n_moved: int | None = None) -> None:
-        """Change the groups to ``labels``."""
-        self._n_moves += 1
-        if self._n_moves % _MOVES_BETWEEN_REBUILDS == 0:
-            self._totals[:] = 0.0
-            self.mass[:] = 0.0
-            self._labels[:] = -1
-        self._change(labels)
-
-    def _change(self, labels: IntArray) -> None:
-        move_rows(
-            self._features,
-            self._sample_weight,
-            self._labels,
-            labels,
-            self._totals,
-            self.mass,
-        )
-        self.sums = self._totals @ self._features.T
-        self.inner = np.einsum("ij,ij->i", self._totals, self._totals)
-        self._labels[:] = labels

@@ -1,7 +1,7 @@
 """Views: the forms in which kernels see the data."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -11,7 +11,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 from linkwise._typing import FloatArray
 
 
-class Points(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Points:
     """Points of one view.
 
     Sparse values may be meant relative to an origin: subtracting it would fill them.
@@ -31,7 +32,7 @@ class Points(NamedTuple):
             return self.values
         return self.values.toarray() - self.origin
 
-    def __getitem__(self, rows: Any) -> "Points":  # type: ignore[override]
+    def __getitem__(self, rows: Any) -> "Points":
         """Return some of the points: a slice or an array of positions."""
         if isinstance(self.values, list) and not isinstance(rows, slice):
             return Points([self.values[i] for i in rows], self.origin)

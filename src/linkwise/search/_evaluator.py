@@ -55,9 +55,11 @@ class Evaluator:
         The objective is the scatter within clusters over that of a random clustering
         in the same geometry, so it can be compared between candidates.
         """
-        if not hasattr(self._workspace, "memory"):
-            self._workspace.memory = self._bank.empty()
-        space = self._bank.combine(weights, out=self._workspace.memory)
+        try:
+            memory = self._workspace.memory
+        except AttributeError:
+            memory = self._workspace.memory = self._bank.empty()
+        space = self._bank.combine(weights, out=memory)
         result = self.cluster(space)
         return (
             self._scored_by.score(result.labels),

@@ -1,0 +1,48 @@
+# Every target makes the virtual environment it needs. PYTHON may name the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-all lint format check bench-candidates clean help
+
+help:
+	@echo "make demo      cluster real data under 60 pairs"
+	@echo "make test      run the tests, without the slow ones"
+	@echo "make test-all  run all tests"
+	@echo "make check     lint, types, layers, then the tests"
+	@echo "make format    format the code"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group test --group lint
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/linkwise demo
+
+# Two workers; BLAS and the like on one thread each, so that they do not fight.
+test: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+check: lint test
+
+bench-candidates: $(STAMP)
+	$(BIN)/python benchmarks/candidate_cost.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
