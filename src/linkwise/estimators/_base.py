@@ -1,38 +1,42 @@
-"""What the estimators share: input, scores, prediction, the search with callbacks."""
+"""What all estimators share: input checks, scores, prediction block by block."""
 
-import warnings
-from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state, gen_batches
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkwise.constraints import check_constraints
-from linkwise.engines import engine_for
-from linkwise.estimators._compat import HasMethods, Interval, StrOptions
-from linkwise.exceptions import ConstraintWarning
-from linkwise.kernels import SeveralSets
-from linkwise.search import run_search, search_for
+from linkwise.constraints import Closure, Constraints, check_constraints, feasibility
+from linkwise.estimators._compat import Interval, StrOptions, check_sample_weight
+from linkwise.estimators._data import (
+    check_objects,
+    check_several,
+    is_numeric,
+    is_several,
+    n_rows,
+    rows_of,
+)
+from linkwise.estimators._warn import warn_caller
+from linkwise.exceptions import ConstraintWarning, InfeasibleConstraintsError
 
 # Rows of new data whose kernel values are held at a time.
 _PREDICT_BLOCK = 1024
 
 
-def as_generator(random_state):
-    """Return a numpy Generator from scikit-learn's ``random_state``."""
-    seed = check_random_state(random_state).randint(2**32, dtype=np.uint64)
-    return np.random.default_rng(seed)
+class FitInput(NamedTuple):
+    """What was passed to ``fit``, checked."""
+
+    X: Any  # as given
+    y: Any  # as given
+    data: Any  # an array, CSR, SeveralSets of them, or a sequence of objects
+    sample_weight: np.ndarray | None  # (n_samples,)
+    pairs: Constraints  # without conflicts
+    closure: Closure
+    rng: np.random.Generator
 
 
 class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
@@ -64,9 +68,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         """
         return self.fit(X, y, **fit_params).labels_
 
-    def score(
-        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
-    ):
+    def score(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
         """Return the share of the pairs that the predicted clusters of X satisfy.
 
         Parameters
@@ -88,11 +90,16 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             In [0, 1]; NaN if there is no pair.
         """
         labels = self.predict(X)
-        pairs = check_constraints(
-            constraints, y, n_samples=len(labels), sample_id=sample_id
-        )
-        closure = pairs.closure(len(labels), on_conflict=self.on_conflict)
-        return closure.score(labels)
+        pairs = self._check_pairs(constraints, y, len(labels), sample_id)
+        return pairs.closure(len(labels)).score(labels)
+
+    def _takes_views(self):
+        """Tell whether X may be a list of matrices."""
+        return False
+
+    def _takes_objects(self):
+        """Tell whether X may be a sequence of anything."""
+        return False
 
     def _check_data(self, X, *, reset):
         """Return X as the layers below take it: an array, CSR, sets of them, objects.
@@ -100,115 +107,89 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         Several views come as a list of matrices. Kernel functions of the user may take
         any sequence of objects, which is then left as it is.
         """
-        if is_several(X):
-            n_features = tuple(view.shape[1] for view in X)
-            if not reset and n_features != self.n_features_in_:
+        is_pairwise = self.__sklearn_tags__().input_tags.pairwise
+        options = {
+            "accept_sparse": False if is_pairwise else "csr",
+            "accept_large_sparse": False,
+            "dtype": [np.float64, np.float32] if is_pairwise else np.float64,
+            "ensure_min_samples": 2 if reset else 1,
+        }
+        if self._takes_views() and is_several(X):
+            data = check_several(X, **options)
+            n_features = tuple(view.shape[1] for view in data)
+            if reset:
+                self._forget_features()
+                self.n_features_in_ = n_features
+            elif n_features != getattr(self, "n_features_in_", None):
                 raise ValueError(
                     f"X has views of {n_features} features, but "
-                    f"{type(self).__name__} was fitted with {self.n_features_in_}."
+                    f"{type(self).__name__} was fitted with "
+                    f"{getattr(self, 'n_features_in_', 'objects')}."
                 )
-            checked = SeveralSets(
-                _check_matrix(view, f"X[{i}]") for i, view in enumerate(X)
-            )
-            check_consistent_length(*checked)
+            return data
+        if self._takes_objects() and not is_numeric(X):
             if reset:
-                self.n_features_in_ = n_features
-            return checked
-        if self._takes_objects() and not _is_numeric(X):
-            if len(X) == 0:
-                raise ValueError("X is empty: 0 objects.")
-            return X if isinstance(X, (list, np.ndarray)) else list(X)
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_min_samples=2 if reset else 1,
+                self._forget_features()
+            return check_objects(X)
+        return validate_data(self, X, reset=reset, **options)
+
+    def _forget_features(self):
+        """Delete what an earlier fit to other data has left."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+
+    def _check_pairs(self, constraints, y, n_samples, sample_id):
+        """Return the pairs as positions, without those that ``on_conflict`` drops."""
+        if hasattr(y, "__array__"):
+            y = np.asarray(y)
+        pairs = check_constraints(
+            constraints, y, n_samples=n_samples, sample_id=sample_id
         )
+        return pairs.drop_conflicts() if self.on_conflict == "drop" else pairs
 
-    def _takes_objects(self):
-        return False
-
-    def _check_fit(self, X, y, constraints, sample_weight, sample_id):
-        """Return checked data, row weights or None, closure and generator."""
+    def _check_fit(self, X, y, constraints, sample_weight, sample_id, *, hard=False):
+        """Return all input of ``fit``, checked; ``hard``: every pair is to hold."""
         data = self._check_data(X, reset=True)
-        n_samples = _n_rows(data)
+        n_samples = n_rows(data)
         if self.n_clusters > n_samples:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {n_samples} rows of X."
             )
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight,
-                np.empty((n_samples, 0)),
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
-            if not sample_weight.all():
-                row = int(np.argmin(sample_weight))
-                raise ValueError(
-                    f"sample_weight[{row}] = 0: weights must be positive. Leave such "
-                    "rows out of fit and predict them afterwards."
-                )
-        pairs = check_constraints(
-            constraints, y, n_samples=n_samples, sample_id=sample_id
-        )
-        closure = pairs.closure(n_samples, on_conflict=self.on_conflict)
-        if closure.n_components < self.n_clusters:
-            warnings.warn(
+            sample_weight = _check_positive(sample_weight, n_samples)
+        pairs = self._check_pairs(constraints, y, n_samples, sample_id)
+        closure = pairs.closure(n_samples)
+        if hard:
+            verdict = feasibility(closure, self.n_clusters)
+            if verdict.status == "infeasible":
+                raise InfeasibleConstraintsError(verdict.reason)
+        elif closure.n_components < self.n_clusters:
+            warn_caller(
                 f"The must-links leave only {closure.n_components} groups of rows for "
                 f"n_clusters={self.n_clusters}: some must be broken.",
                 ConstraintWarning,
-                stacklevel=5,
             )
-        return data, sample_weight, pairs, closure, as_generator(self.random_state)
-
-    def _predict_blocks(self, X, nearest):
-        """Return the labels of new rows, ``nearest(rows)`` of a block at a time."""
-        check_is_fitted(self)
-        data = self._check_data(X, reset=False)
-        n_rows = _n_rows(data)
-        labels = np.empty(n_rows, dtype=np.intp)
-        for block in gen_batches(n_rows, _PREDICT_BLOCK):
-            labels[block] = nearest(_rows(data, block))
-        return labels
-
-    @contextmanager
-    def _candidates_reported(self, n_candidates, attributes):
-        """Tell scikit-learn's callbacks of candidates, inside the block.
-
-        Yields a function for ``run_search(on_trial=)``; ``attributes(weights)`` returns
-        the fitted attributes that go with some weights.
-        """
-        context = self._init_callback_context(max_subtasks=n_candidates)
-        context.call_on_fit_task_begin(estimator=self)
-        weights = []
-
-        def on_trial(index, trial, best):
-            weights.append(trial.weights)
-            task = context.subcontext(task_name="candidate")
-            task.call_on_fit_task_begin(estimator=self)
-            return task.call_on_fit_task_end(
-                estimator=self,
-                reconstruction_attributes=(
-                    (lambda: attributes(weights[best])) if best >= 0 else None
-                ),
-            )
-
-        yield on_trial
-        context.call_on_fit_task_end(estimator=self, reconstruction_attributes={})
+        rng = as_generator(self.random_state)
+        return FitInput(X, y, data, sample_weight, pairs, closure, rng)
 
     def _set_attributes(self, attributes):
         """Set fitted attributes; warn if the clustering did not come to rest."""
         for name, value in attributes.items():
             setattr(self, name, value)
         if not self.converged_:
-            warnings.warn(
+            warn_caller(
                 f"Labels still moved at max_iter={self.max_iter}; raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
+
+    def _predict_blocks(self, X, nearest):
+        """Return the labels of new rows, ``nearest(rows)`` of a block at a time."""
+        check_is_fitted(self, "labels_")
+        data = self._check_data(X, reset=False)
+        labels = np.empty(n_rows(data), dtype=np.intp)
+        for block in gen_batches(len(labels), _PREDICT_BLOCK):
+            labels[block] = nearest(rows_of(data, block))
+        return labels
 
     def __sklearn_tags__(self):
         """Return scikit-learn's tags."""
@@ -217,92 +198,35 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-# Constraints on the parameters of run_candidates.
-SEARCH_CONSTRAINTS = {
-    "n_candidates": [Interval(Integral, 1, None, closed="left")],
-    "search": [
-        StrOptions({"auto", "random", "forest", "bagged_linear", "gp"}),
-        HasMethods("start"),
-    ],
-    "tie_break": [StrOptions({"first", "objective"})],
-    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-    "patience": [Interval(Integral, 1, None, closed="left"), None],
-    "n_jobs": [Integral, None],
-}
+def attributes_of(result, closure):
+    """Return the fitted attributes that describe the result of a clustering."""
+    return {
+        "labels_": result.labels,
+        "n_iter_": result.n_iter,
+        "converged_": result.converged,
+        "constraint_score_": closure.score(result.labels),
+        "n_violated_": closure.n_violated(result.labels),
+    }
 
 
-def run_candidates(estimator, evaluator, domain, n_samples, rng, on_trial):
-    """Run the search that an estimator's parameters describe.
+def as_generator(random_state):
+    """Return a numpy Generator from scikit-learn's ``random_state``."""
+    seed = check_random_state(random_state).randint(2**32, dtype=np.uint64)
+    return np.random.default_rng(seed)
 
-    Returns the best weights, the trials, and why the search ended.
-    """
-    method = search_for(
-        estimator.search, domain, n_samples, estimator.n_candidates
+
+def _check_positive(sample_weight, n_samples):
+    """Return the weights of rows, none of them zero."""
+    weight = check_sample_weight(
+        sample_weight,
+        np.empty((n_samples, 0)),
+        dtype=np.float64,
+        ensure_non_negative=True,
     )
-    result = run_search(
-        method.start(domain, estimator.n_candidates, rng),
-        evaluator,
-        engine_for(estimator.n_jobs),
-        n_candidates=estimator.n_candidates,
-        patience=estimator.patience,
-        time_limit=estimator.time_limit,
-        tie_break=estimator.tie_break,
-        on_trial=on_trial,
-    )
-    if result.stopped_by == "interrupt":
-        warnings.warn(
-            f"Interrupted after {len(result.trials)} of {estimator.n_candidates} "
-            "candidates; the best so far is kept.",
-            ConstraintWarning,
-            stacklevel=5,
+    if not weight.all():
+        row = int(np.argmin(weight))
+        raise ValueError(
+            f"sample_weight[{row}] = 0: weights must be positive. Leave such rows out "
+            "of fit and predict them afterwards."
         )
-    return result.trials[result.best].weights, result.trials, result.stopped_by
-
-
-def history(trials, names):
-    """Return the trials of a search as a table, one row each."""
-    table = pd.DataFrame(
-        {
-            "score": [t.score for t in trials],
-            "objective": [t.objective for t in trials],
-            "seconds": [t.seconds for t in trials],
-        }
-    )
-    weights = pd.DataFrame(np.array([t.weights for t in trials]), columns=names)
-    return pd.concat([table, weights], axis=1)
-
-
-def is_several(X):
-    """Tell whether X is a list of matrices with the same rows."""
-    return (
-        isinstance(X, (list, tuple))
-        and len(X) > 0
-        and all(getattr(view, "ndim", 0) == 2 for view in X)
-    )
-
-
-def _is_numeric(X):
-    """Tell whether X is a matrix, not a sequence of objects of the user's."""
-    if issparse(X) or hasattr(X, "columns"):
-        return True
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        return False  # sequences of different lengths
-    return array.ndim <= 2 and array.dtype.kind in "biufc"
-
-
-def _check_matrix(view, name):
-    return check_array(view, accept_sparse="csr", dtype=np.float64, input_name=name)
-
-
-def _n_rows(data):
-    if isinstance(data, SeveralSets):
-        data = data[0]
-    return data.shape[0] if hasattr(data, "shape") else len(data)
-
-
-def _rows(data, block):
-    if isinstance(data, SeveralSets):
-        return SeveralSets(view[block] for view in data)
-    return data[block]
+    return weight

@@ -7,5 +7,13 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-__all__ = ["HasMethods", "Interval", "Options", "StrOptions", "fit_context"]
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "check_sample_weight",
+    "fit_context",
+]

@@ -3,14 +3,16 @@
 from numbers import Real
 
 from linkwise.engines import one_blas_thread
-from linkwise.estimators._base import ConstrainedClusterer
 from linkwise.estimators._compat import Interval, StrOptions, fit_context
-from linkwise.estimators._kernel_search import KernelClusterer
+from linkwise.estimators._kernel_search import KernelClusterer, is_named
 from linkwise.search import Evaluator
 
 
 class ConstrainedKernelKMeans(KernelClusterer):
     """Kernel k-means whose pairs have a price, or must hold.
+
+    With a kernel that does not depend on the data, such as ``Linear()``, a row without
+    pairs and of whole weight w counts as w equal rows.
 
     Parameters
     ----------
@@ -59,12 +61,11 @@ class ConstrainedKernelKMeans(KernelClusterer):
     """
 
     _parameter_constraints = {
-        **ConstrainedClusterer._parameter_constraints,
+        **KernelClusterer._parameter_constraints,
         "kernel": [StrOptions({"rbf", "precomputed"}), callable, tuple],
         "mode": [StrOptions({"soft", "hard"})],
         "penalty": [StrOptions({"outlier", "hmrf"})],
         "penalty_weight": [Interval(Real, 0, None, closed="left")],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
     }
 
     def __init__(
@@ -91,9 +92,7 @@ class ConstrainedKernelKMeans(KernelClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
-    ):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
         """Cluster the rows of X under the pairs.
 
         Parameters
@@ -105,26 +104,28 @@ class ConstrainedKernelKMeans(KernelClusterer):
         -------
         self
         """
-        data, weight, _, closure, rng = self._check_fit(
-            X, y, constraints, sample_weight, sample_id
+        given = self._check_fit(
+            X, y, constraints, sample_weight, sample_id, hard=self.mode == "hard"
         )
+        data = {"estimator": self, "X": X, "y": y}
         context = self._init_callback_context()
-        context.call_on_fit_task_begin(estimator=self)
+        context.call_on_fit_task_begin(**data)
         with one_blas_thread():
-            bank, _ = self._bank(
-                data, self._kernels(), "none", weight, closure.n_samples, rng
+            bank, _ = self._bank(given, self._kernels(), "none")
+        evaluator = Evaluator(bank, given.closure, self.n_clusters)
+        seed = given.rng.integers(2**63)
+        self._set_attributes(
+            self._cluster(
+                bank, evaluator, given.closure, bank.unscaled, self.mode, seed
             )
-        evaluator = Evaluator(bank, closure, self.n_clusters)
-        attributes = self._cluster(
-            bank, evaluator, closure, bank.unscaled, self.mode, rng.integers(2**63)
         )
-        del attributes["kernel_weights_"]
-        self._set_attributes(attributes)
-        context.call_on_fit_task_end(estimator=self, reconstruction_attributes={})
+        context.call_on_fit_task_end(**data, reconstruction_attributes={})
         return self
 
     def _kernels(self):
-        return self.kernel if self.kernel == "precomputed" else [self.kernel]
+        if is_named(self.kernel, "precomputed"):
+            return self.kernel
+        return [self.kernel]
 
     def _soft_options(self):
         return {"penalty": self.penalty, "penalty_weight": self.penalty_weight}

@@ -2,9 +2,9 @@
 
 from numbers import Integral
 
-from linkwise.estimators._base import SEARCH_CONSTRAINTS, run_candidates
 from linkwise.estimators._compat import Interval, StrOptions, fit_context
 from linkwise.estimators._kernel_search import KernelSearchClusterer
+from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
 from linkwise.search import SparseVectors
 
 
@@ -25,7 +25,8 @@ class KernelCSC(KernelSearchClusterer):
         linear kernels on the raw and on the standardised data. "precomputed": X holds
         Gram matrices. A list may hold "paper", kernels (called with two collections of
         rows, they return a matrix), pairs (view, kernel), Gram matrices and
-        ``Precomputed``. A ready bank saves the work when many models share the data.
+        ``Precomputed``. A ready bank saves the work when many models share the data;
+        its own filter and weights of rows then hold.
     n_candidates : int, default=1000
         Number of combinations tried.
     max_kernels : int, default=5
@@ -80,9 +81,21 @@ class KernelCSC(KernelSearchClusterer):
         Iterations of the last clustering, and whether it came to rest.
     stopped_by_ : str
         Why the search ended: "budget", "score" (all pairs hold), "patience", "time",
-        "callback", "interrupt", "exhausted".
+        "callback", "interrupt" (Ctrl-C), "exhausted" (there is nothing else to try),
+        "no pairs" (there was no search).
     n_features_in_, feature_names_in_
-        As in scikit-learn; ``n_features_in_`` is a tuple for several views.
+        As in scikit-learn; ``n_features_in_`` is a tuple for several views, and objects
+        have neither.
+
+    Notes
+    -----
+    Without pairs there is nothing to choose by: a warning says so, and the rows are
+    clustered under the standardised linear kernel, or under the sum of the kernels if
+    others than "paper" are asked for.
+
+    Callbacks of scikit-learn (``set_callbacks``) are told of every candidate; one that
+    returns True stops the search, and the best so far is kept. ``ProgressBar`` shows
+    how far it is.
 
     See Also
     --------
@@ -144,17 +157,16 @@ class KernelCSC(KernelSearchClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
-    ):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
         """Learn a kernel from the pairs and cluster the rows of X.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The data. Also a list of such matrices (several views of the same rows), a
-            sequence of any objects if ``kernels`` are functions of them, or Gram
-            matrices if ``kernels="precomputed"``.
+            sequence of any objects if ``kernels`` are functions of them (in an object
+            array if they are matrices themselves), or one Gram matrix or a list of them
+            if ``kernels="precomputed"``.
         y : array-like of shape (n_samples,), optional
             Partial labels, -1 for unknown: rows with equal labels must be linked,
             others cannot. They add to ``constraints``.
@@ -163,20 +175,25 @@ class KernelCSC(KernelSearchClusterer):
             sparse matrix (sign: kind, size: weight), or a table with columns i, j,
             kind and perhaps weight.
         sample_weight : array-like of shape (n_samples,), optional
-            Positive multiplicity of each row.
+            Positive multiplicity of each row in the means, scatters and scales. It is
+            not that of a row's pairs, and kernel widths are set from rows without it.
         sample_id : array-like of shape (n_samples,), optional
             One id for each row. Pairs then name ids, and those that leave X are
-            dropped: so one set of pairs serves all folds of a cross-validation.
+            dropped: so one ``Constraints`` serves all folds of a cross-validation.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, constraints, sample_weight, sample_id)
+        return self._fit(
+            X, y, constraints, sample_weight, sample_id, final_step=self.final_step
+        )
 
     def _n_candidates(self, n_kernels):
         return self.n_candidates
 
-    def _search(self, bank, evaluator, pairs, rng, on_trial):
+    def _search(self, bank, evaluator, given, on_trial):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
-        return run_candidates(self, evaluator, domain, bank.n_samples, rng, on_trial)
+        return run_candidates(
+            self, evaluator, domain, bank.n_samples, given.rng, on_trial
+        )

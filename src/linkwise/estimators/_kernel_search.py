@@ -1,6 +1,5 @@
-"""What the estimators that choose among kernels share."""
+"""What the estimators that work with kernels share."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -8,12 +7,14 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from linkwise.clustering import hard_kmeans, soft_kmeans
-from linkwise.constraints import feasibility
 from linkwise.engines import one_blas_thread
-from linkwise.estimators._base import ConstrainedClusterer, history
+from linkwise.estimators._base import ConstrainedClusterer, attributes_of
 from linkwise.estimators._compat import Interval, StrOptions
+from linkwise.estimators._data import row_shares
 from linkwise.estimators._memory import parse_bytes
-from linkwise.exceptions import ConstraintWarning, InfeasibleConstraintsError
+from linkwise.estimators._search import SearchClusterer
+from linkwise.estimators._warn import warn_caller
+from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     KernelBank,
     Linear,
@@ -36,7 +37,18 @@ class GivenRows:
 
 
 class KernelClusterer(ConstrainedClusterer):
-    """Banks of kernels, the clustering under chosen weights, and prediction."""
+    """Banks of kernels, the clustering under chosen weights, and prediction.
+
+    Fitted models keep, under private names, what prediction needs: ``_kernel``, the
+    chosen kernels with their training points, ``_row_shares``, the part of each
+    training row in each centre, and ``_centre_norms``, the squared norms of the
+    centres. The bank is not kept.
+    """
+
+    _parameter_constraints = {
+        **ConstrainedClusterer._parameter_constraints,
+        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+    }
 
     def _kernels(self):
         """Return the kernels asked for."""
@@ -50,44 +62,47 @@ class KernelClusterer(ConstrainedClusterer):
         """Return the objective as it is reported."""
         return evaluator.relative_objective(objective, weights)
 
+    def _takes_views(self):
+        return True
+
     def _takes_objects(self):
-        return not isinstance(self._kernels(), str)
+        kernels = self._kernels()
+        if isinstance(kernels, (list, tuple)):  # kernels with a name take numbers
+            return not any(isinstance(kernel, str) for kernel in kernels)
+        return isinstance(kernels, KernelBank)
 
     def __sklearn_tags__(self):
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
-        kernels = self._kernels()
-        tags.input_tags.pairwise = isinstance(kernels, str) and kernels == "precomputed"
+        tags.input_tags.pairwise = is_named(self._kernels(), "precomputed")
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
-    def _bank(self, data, kernels, filter, sample_weight, n_samples, rng):
-        """Return the bank of some kernels on checked data, and what memory is left."""
+    def _bank(self, given, kernels, filter):
+        """Return the bank of some kernels on the data, and what memory is left."""
+        n_samples = given.closure.n_samples
         n_workers = effective_n_jobs(getattr(self, "n_jobs", None))
-        limit = parse_bytes(self.max_memory) - 4.0 * n_workers * n_samples**2
+        needed = 4.0 * n_workers * n_samples**2
+        limit = parse_bytes(self.max_memory) - needed
         if isinstance(kernels, KernelBank):
-            if kernels.n_samples != n_samples:
-                raise ValueError(
-                    f"kernels is a KernelBank of {kernels.n_samples} rows, but X has "
-                    f"{n_samples}."
-                )
+            _check_bank(kernels, given)
             return kernels, limit
         if limit < 0:
             raise MemoryError(
                 f"One kernel matrix of {n_samples} rows for each of {n_workers} jobs "
-                f"needs {4.0 * n_workers * n_samples**2 / 2**30:.2f} GiB, more than "
-                f"max_memory={self.max_memory!r}. Raise max_memory, or cluster a sample "
-                "of the rows and predict the others."
+                f"needs {needed / 2**30:.2f} GiB, more than max_memory="
+                f"{self.max_memory!r}. Raise max_memory, or cluster a sample of the "
+                "rows and predict the others."
             )
-        if isinstance(kernels, str) and kernels == "precomputed":
-            grams = data if isinstance(data, SeveralSets) else [data]
-            kernels = [Precomputed(g, cross=GivenRows(i)) for i, g in enumerate(grams)]
+        if is_named(kernels, "precomputed"):
+            kernels = _given_grams(given.data)
         bank = KernelBank.build(
-            data,
+            given.data,
             kernels,
             filter=filter,
-            sample_weight=sample_weight,
+            sample_weight=given.sample_weight,
             max_memory=limit,
-            rng=rng,
+            rng=given.rng,
         )
         return bank, limit - bank.nbytes
 
@@ -120,27 +135,13 @@ class KernelClusterer(ConstrainedClusterer):
             # Anew: what was kept up to date on the way has rounding errors.
             sums = space.group_sums(result.labels, self.n_clusters)
         return {
-            "labels_": result.labels,
-            "kernel_weights_": weights,
+            **attributes_of(result, closure),
             "objective_": self._objective(evaluator, result.objective, weights),
-            "n_iter_": result.n_iter,
-            "converged_": result.converged,
-            "constraint_score_": closure.score(result.labels),
-            "n_violated_": closure.n_violated(result.labels),
-            **self._centres_of(bank.kernel(weights), sums, space, result.labels),
-        }
-
-    @staticmethod
-    def _centres_of(kernel, sums, space, labels):
-        """Return what prediction needs: the kernel, each row's part in a centre."""
-        share = np.zeros((len(labels), len(sums.mass)))
-        share[np.arange(len(labels)), labels] = (
-            space.sample_weight / sums.mass[labels]
-        )
-        return {
-            "_kernel": kernel,
+            "_kernel": bank.kernel(weights),
+            "_row_shares": row_shares(
+                result.labels, space.sample_weight, self.n_clusters
+            ),
             "_centre_norms": sums.inner / sums.mass**2,
-            "_row_shares": share,
         }
 
     def predict(self, X):
@@ -168,66 +169,88 @@ class KernelClusterer(ConstrainedClusterer):
         return (self._centre_norms - 2.0 * (cross @ self._row_shares)).argmin(axis=1)
 
 
-class KernelSearchClusterer(KernelClusterer):
-    """The choice of weights by a search.
+class KernelSearchClusterer(KernelClusterer, SearchClusterer):
+    """The choice of kernel weights by a search.
 
-    A subclass has ``_search(bank, evaluator, pairs, rng, on_trial)``, which returns the
-    best weights, the trials and why it ended, and ``_n_candidates(n_kernels)``.
+    A subclass has ``_search(bank, evaluator, given, on_trial)``, which returns a
+    SearchResult, and ``_n_candidates(n_kernels)``.
     """
 
     _parameter_constraints = {
-        **ConstrainedClusterer._parameter_constraints,
+        **KernelClusterer._parameter_constraints,
         "kernels": [StrOptions({"paper", "precomputed"}), list, tuple, KernelBank],
         "filter": [StrOptions({"ratio", "none"})],
         "tie_break": [StrOptions({"first", "objective"})],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
         "n_jobs": [Integral, None],
     }
 
-    def _fit(self, X, y, constraints, sample_weight, sample_id):
-        data, weight, pairs, closure, rng = self._check_fit(
-            X, y, constraints, sample_weight, sample_id
+    def _fit(self, X, y, constraints, sample_weight, sample_id, final_step=None):
+        given = self._check_fit(
+            X, y, constraints, sample_weight, sample_id, hard=final_step == "hard"
         )
-        final_step = getattr(self, "final_step", None)
-        if final_step == "hard":
-            verdict = feasibility(closure, self.n_clusters)
-            if verdict.status == "infeasible":
-                raise InfeasibleConstraintsError(verdict.reason)
+        closure = given.closure
         kernels, filter = self.kernels, self.filter
-        if pairs.is_empty:
-            kernels, filter = self._without_pairs(kernels)
+        if given.pairs.is_empty:
+            kernels, filter = self._without_pairs(), "none"
         with one_blas_thread():
-            bank, memory = self._bank(
-                data, kernels, filter, weight, closure.n_samples, rng
-            )
+            bank, memory = self._bank(given, kernels, filter)
             bank = bank.with_groups(closure.linked, closure.n_linked, memory)
-        self.kernel_names_ = bank.names
-        seed = rng.integers(2**63)
+        seed = given.rng.integers(2**63)
         evaluator = Evaluator(bank, closure, self.n_clusters, max_iter=self.max_iter)
 
-        def attributes(weights):
-            return self._cluster(bank, evaluator, closure, weights, final_step, seed)
+        def search(on_trial):
+            return self._search(bank, evaluator, given, on_trial)
+
+        def cluster(weights):
+            return {
+                "kernel_weights_": weights,
+                "kernel_names_": bank.names,
+                **self._cluster(bank, evaluator, closure, weights, final_step, seed),
+            }
 
         n_candidates = self._n_candidates(bank.n_weights)
-        with self._candidates_reported(n_candidates, attributes) as on_trial:
-            if pairs.is_empty:
-                best, trials, self.stopped_by_ = np.ones(bank.n_weights), [], "no pairs"
-            else:
-                best, trials, self.stopped_by_ = self._search(
-                    bank, evaluator, pairs, rng, on_trial
-                )
-            self.history_ = history(trials, bank.names)
-            self._set_attributes(attributes(best))
+        self._fit_weights(given, bank.names, n_candidates, search, cluster)
         return self
 
-    def _without_pairs(self, kernels):
-        """Return the kernels to use when there is nothing to choose by."""
-        paper = isinstance(kernels, str) and kernels == "paper"
-        used = "the standardised linear kernel" if paper else "the sum of all kernels"
-        warnings.warn(
-            f"{type(self).__name__} has no constraints to choose kernels by: it clusters "
-            f"with {used}. Pass constraints= (pairs) or y= (partial labels).",
+    def _without_pairs(self):
+        """Return the kernels to use when there is nothing to choose by, and warn."""
+        is_paper = is_named(self.kernels, "paper")
+        used = "the standardised linear kernel" if is_paper else "all kernels alike"
+        warn_caller(
+            f"{type(self).__name__} has no constraints to choose kernels by: it "
+            f"clusters with {used}. Pass constraints= (pairs) or y= (partial labels).",
             ConstraintWarning,
-            stacklevel=6,
         )
-        return ([(Standardized(), Linear())] if paper else kernels), "none"
+        return [(Standardized(), Linear())] if is_paper else self.kernels
+
+
+def is_named(kernels, name):
+    """Tell whether the kernels asked for are those of a name."""
+    return isinstance(kernels, str) and kernels == name
+
+
+def _check_bank(bank, given):
+    """Raise unless a ready bank can belong to the data."""
+    n_samples = given.closure.n_samples
+    if bank.n_samples != n_samples:
+        raise ValueError(
+            f"kernels is a KernelBank of {bank.n_samples} rows, but X has {n_samples}."
+        )
+    weight = given.sample_weight
+    if weight is not None and not np.array_equal(weight, bank.sample_weight):
+        raise ValueError(
+            "sample_weight differs from the weights that kernels, a ready KernelBank, "
+            "was built with: pass the same to KernelBank.build."
+        )
+
+
+def _given_grams(data):
+    """Return the Gram matrices given as data, as kernels."""
+    grams = data if isinstance(data, SeveralSets) else [data]
+    for gram in grams:
+        if gram.shape[0] != gram.shape[1]:
+            raise ValueError(
+                f'X has shape {gram.shape}: "precomputed" takes square matrices, the '
+                "kernel values of the rows with each other."
+            )
+    return [Precomputed(gram, cross=GivenRows(i)) for i, gram in enumerate(grams)]

@@ -1,25 +1,25 @@
 """MahalanobisCSC: choose the feature weights whose clusters satisfy most pairs."""
 
-import warnings
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances_argmin
 
 from linkwise.engines import one_blas_thread
-from linkwise.estimators._base import (
+from linkwise.estimators._base import attributes_of
+from linkwise.estimators._compat import fit_context
+from linkwise.estimators._data import row_shares
+from linkwise.estimators._search import (
     SEARCH_CONSTRAINTS,
-    ConstrainedClusterer,
-    history,
+    SearchClusterer,
     run_candidates,
 )
-from linkwise.estimators._compat import fit_context
+from linkwise.estimators._warn import warn_caller
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import FeatureScales, Standardized
 from linkwise.search import Cube, Evaluator
 
 
-class MahalanobisCSC(ConstrainedClusterer):
+class MahalanobisCSC(SearchClusterer):
     """Constrained clustering by a search over weights of features.
 
     Each candidate is a vector of weights in [0, 1], one for each standardised feature.
@@ -73,7 +73,7 @@ class MahalanobisCSC(ConstrainedClusterer):
     """
 
     _parameter_constraints = {
-        **ConstrainedClusterer._parameter_constraints,
+        **SearchClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
     }
 
@@ -103,9 +103,7 @@ class MahalanobisCSC(ConstrainedClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
-    ):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
         """Learn feature weights from the pairs and cluster the rows of X.
 
         Parameters
@@ -120,55 +118,44 @@ class MahalanobisCSC(ConstrainedClusterer):
         -------
         self
         """
-        data, weight, pairs, closure, rng = self._check_fit(
-            X, y, constraints, sample_weight, sample_id
-        )
-        data = _dense(data)
+        given = self._check_fit(X, y, constraints, sample_weight, sample_id)
+        data, weight, closure = _dense(given.data), given.sample_weight, given.closure
         weight = np.ones(len(data)) if weight is None else weight
-        self._view = Standardized().fit(data, weight)
-        bank = FeatureScales(self._view.transform(data).values, weight)
+        view = Standardized().fit(data, weight)
+        bank = FeatureScales(view.transform(data).values, weight)
         if not bank.X.any():
             raise ValueError("All rows of X are equal: there is nothing to cluster.")
+        if given.pairs.is_empty:
+            warn_caller(
+                "MahalanobisCSC has no constraints to choose weights by: it clusters "
+                "standardised features. Pass constraints= (pairs) or y= (partial "
+                "labels).",
+                ConstraintWarning,
+            )
         evaluator = Evaluator(bank, closure, self.n_clusters, max_iter=self.max_iter)
 
-        def attributes(weights):
-            return self._cluster(bank, evaluator, closure, weights, data)
+        def search(on_trial):
+            domain = Cube(bank.n_weights)
+            return run_candidates(
+                self, evaluator, domain, len(data), given.rng, on_trial
+            )
 
-        with self._candidates_reported(self.n_candidates, attributes) as on_trial:
-            if pairs.is_empty:
-                warnings.warn(
-                    "MahalanobisCSC has no constraints to choose weights by: it "
-                    "clusters standardised features. Pass constraints= (pairs) or y= "
-                    "(partial labels).",
-                    ConstraintWarning,
-                    stacklevel=4,
-                )
-                best, trials, self.stopped_by_ = np.ones(bank.n_weights), [], "no pairs"
-            else:
-                best, trials, self.stopped_by_ = run_candidates(
-                    self, evaluator, Cube(bank.n_weights), len(data), rng, on_trial
-                )
-            self.history_ = history(trials, self._feature_names())
-            self._set_attributes(attributes(best))
+        def cluster(weights):
+            with one_blas_thread():
+                result = evaluator.cluster(bank.combine(weights))
+            return {
+                **attributes_of(result, closure),
+                "objective_": evaluator.relative_objective(result.objective, weights),
+                "feature_weights_": weights,
+                "cluster_centers_": (
+                    row_shares(result.labels, weight, self.n_clusters).T @ data
+                ),
+                "_view": view,
+            }
+
+        names = self._feature_names()
+        self._fit_weights(given, names, self.n_candidates, search, cluster)
         return self
-
-    def _cluster(self, bank, evaluator, closure, weights, data):
-        """Return the attributes of the clustering under some weights."""
-        with one_blas_thread():
-            result = evaluator.cluster(bank.combine(weights))
-        share = np.zeros((self.n_clusters, len(data)))
-        share[result.labels, np.arange(len(data))] = bank.sample_weight
-        share /= share.sum(axis=1, keepdims=True)
-        return {
-            "labels_": result.labels,
-            "feature_weights_": weights,
-            "cluster_centers_": share @ data,
-            "objective_": evaluator.relative_objective(result.objective, weights),
-            "n_iter_": result.n_iter,
-            "converged_": result.converged,
-            "constraint_score_": closure.score(result.labels),
-            "n_violated_": closure.n_violated(result.labels),
-        }
 
     def predict(self, X):
         """Return the nearest cluster of each row of X under the learnt metric.
@@ -193,9 +180,11 @@ class MahalanobisCSC(ConstrainedClusterer):
         return self._view.transform(rows).values * self.feature_weights_
 
     def _feature_names(self):
+        """Return the names of the features, made up if they have none."""
         names = getattr(self, "feature_names_in_", None)
         return [f"x{i}" for i in range(self.n_features_in_)] if names is None else names
 
 
 def _dense(data):
-    return data.toarray() if issparse(data) else data
+    """Return the data as an array in C order, for which loops are compiled."""
+    return data.toarray() if issparse(data) else np.ascontiguousarray(data)

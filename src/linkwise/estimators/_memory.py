@@ -2,7 +2,8 @@
 
 import re
 
-_UNITS = {"": 1, "k": 1, "m": 2, "g": 3, "t": 4}
+_SIZE = r"(\d+(?:\.\d*)?)\s*(?:([kmgt])(i?))?b?"
+_UNITS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def parse_bytes(size, name="max_memory"):
@@ -18,13 +19,9 @@ def parse_bytes(size, name="max_memory"):
     if size is None:
         return float("inf")
     if isinstance(size, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b?\s*", size.lower())
-        if match:
-            number, unit, binary = match.groups()
-            if not unit and not binary:
-                return float(number)
-            if unit:
-                return float(number) * (1024 if binary else 1000) ** _UNITS[unit]
+        match = re.fullmatch(_SIZE, size.strip().lower())
+        if match and float(match[1]) > 0:
+            return float(match[1]) * (1024 if match[3] else 1000) ** _UNITS[match[2]]
     elif not isinstance(size, bool) and size > 0:
         return float(size)
     raise ValueError(

@@ -43,9 +43,11 @@ class SingleKernelCSC(KernelSearchClusterer):
     Attributes
     ----------
     labels_, constraint_score_, n_violated_, kernel_weights_, kernel_names_, history_, \
-            objective_, n_iter_, converged_, stopped_by_, n_features_in_
+            objective_, n_iter_, converged_, stopped_by_, n_features_in_, \
+            feature_names_in_
         As in :class:`KernelCSC`; one of the weights is 1. With ``cv`` the scores of
-        ``history_`` are those of held-out pairs.
+        ``history_`` are those of held-out pairs. The budget is the number of kernels,
+        and all are tried even if one satisfies every pair.
 
     Examples
     --------
@@ -89,9 +91,7 @@ class SingleKernelCSC(KernelSearchClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None
-    ):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
         """Choose a kernel by the pairs and cluster the rows of X.
 
         Parameters
@@ -108,39 +108,50 @@ class SingleKernelCSC(KernelSearchClusterer):
     def _n_candidates(self, n_kernels):
         return n_kernels
 
-    def _search(self, bank, evaluator, pairs, rng, on_trial):
-        """Return the best one-hot weights, the trials, and why the search ended."""
-        p = bank.n_weights
-        # A budget of twice the kernels opens with all of them; then nothing is left.
-        searcher = RandomSearch().start(SparseVectors(p, 1), 2 * p, rng)
-        result = run_search(
-            searcher,
-            _MeanOverFolds(self, bank, pairs, rng) if self.cv else evaluator,
+    def _search(self, bank, evaluator, given, on_trial):
+        n_kernels = bank.n_weights
+        return run_search(
+            RandomSearch().start(SparseVectors(n_kernels, 1), n_kernels, given.rng),
+            _MeanOverFolds(self, bank, given) if self.cv else evaluator,
             engine_for(self.n_jobs),
-            n_candidates=2 * p,
+            n_candidates=n_kernels,
             stop_score=None,
             tie_break=self.tie_break,
             on_trial=on_trial,
         )
-        return result.trials[result.best].weights, result.trials, result.stopped_by
 
 
 class _MeanOverFolds:
     """Scores weights by held-out pairs: closure anew in each fold, mean over folds."""
 
-    def __init__(self, model, bank, pairs, rng):
+    def __init__(self, model, bank, given):
         n_samples = bank.n_samples
-        self._evaluators = [
-            Evaluator(
-                bank,
-                train.closure(n_samples),
-                model.n_clusters,
-                scored_by=held_out.closure(n_samples),
-                max_iter=model.max_iter,
+        try:
+            folds = constraint_folds(given.pairs, model.cv, given.rng)
+        except ValueError as error:
+            raise ValueError(f"cv={model.cv}: {error}") from error
+        self._bank = bank
+        self._folds = [
+            (
+                Evaluator(
+                    bank,
+                    train.closure(n_samples),
+                    model.n_clusters,
+                    max_iter=model.max_iter,
+                ),
+                held_out.closure(n_samples),
             )
-            for train, held_out in constraint_folds(pairs, model.cv, rng)
+            for train, held_out in folds
         ]
 
     def __call__(self, weights):
         """Return the mean held-out score and the mean relative objective."""
-        return tuple(np.mean([e(weights) for e in self._evaluators], axis=0))
+        space = self._bank.combine(weights)
+        results = [fold.cluster(space) for fold, _ in self._folds]
+        scores = [
+            held_out.score(result.labels)
+            for result, (_, held_out) in zip(results, self._folds, strict=True)
+        ]
+        objective = np.mean([result.objective for result in results])
+        evaluator = self._folds[0][0]
+        return np.mean(scores), evaluator.relative_objective(objective, weights)

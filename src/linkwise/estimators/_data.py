@@ -1,0 +1,67 @@
+"""Data as users pass it, and as the layers below take it."""
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length
+
+from linkwise.kernels import SeveralSets
+
+
+def is_several(X):
+    """Tell whether X is a list of matrices with the same rows."""
+    return (
+        isinstance(X, (list, tuple))
+        and len(X) > 0
+        and all(getattr(view, "ndim", 0) == 2 for view in X)
+    )
+
+
+def is_numeric(X):
+    """Tell whether X is a matrix, not a sequence of objects of the user's."""
+    if issparse(X) or hasattr(X, "columns"):
+        return True
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return False  # sequences of different lengths
+    return array.ndim <= 2 and array.dtype.kind in "biufc"
+
+
+def check_several(X, **options):
+    """Return several matrices, each checked, with the same number of rows."""
+    checked = SeveralSets(
+        check_array(view, input_name=f"X[{i}]", **options) for i, view in enumerate(X)
+    )
+    check_consistent_length(*checked)
+    return checked
+
+
+def check_objects(X):
+    """Return a sequence of objects that can be sliced."""
+    if len(X) == 0:
+        raise ValueError("X is empty: 0 objects.")
+    return X if isinstance(X, (list, np.ndarray)) else list(X)
+
+
+def n_rows(data):
+    """Return the number of rows of checked data."""
+    if isinstance(data, SeveralSets):
+        data = data[0]
+    return data.shape[0] if hasattr(data, "shape") else len(data)
+
+
+def rows_of(data, block):
+    """Return some rows of checked data, given as a slice."""
+    if isinstance(data, SeveralSets):
+        return SeveralSets(view[block] for view in data)
+    return data[block]
+
+
+def row_shares(labels, sample_weight, n_clusters):
+    """Return the part of each row in each centre, sparse, (n_samples, n_clusters)."""
+    mass = np.bincount(labels, weights=sample_weight, minlength=n_clusters)
+    return csr_array(
+        (sample_weight / mass[labels], labels, np.arange(len(labels) + 1)),
+        shape=(len(labels), n_clusters),
+    )

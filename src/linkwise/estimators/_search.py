@@ -1,0 +1,114 @@
+"""The search for weights, told to scikit-learn's callbacks."""
+
+from collections import Counter
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+
+from linkwise.engines import engine_for
+from linkwise.estimators._base import ConstrainedClusterer
+from linkwise.estimators._compat import HasMethods, Interval, StrOptions
+from linkwise.estimators._warn import warn_caller
+from linkwise.exceptions import ConstraintWarning
+from linkwise.search import run_search, search_for
+
+# Constraints on the parameters that run_candidates reads.
+SEARCH_CONSTRAINTS = {
+    "n_candidates": [Interval(Integral, 1, None, closed="left")],
+    "search": [
+        StrOptions({"auto", "random", "forest", "bagged_linear", "gp"}),
+        HasMethods("start"),
+    ],
+    "tie_break": [StrOptions({"first", "objective"})],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    "patience": [Interval(Integral, 1, None, closed="left"), None],
+    "n_jobs": [Integral, None],
+}
+
+
+class SearchClusterer(ConstrainedClusterer):
+    """The choice of weights by a search."""
+
+    def _fit_weights(self, given, names, n_candidates, search, cluster):
+        """Set the attributes of the best weights that a search finds.
+
+        Parameters
+        ----------
+        given : FitInput
+            Without pairs there is no search and all weights are 1.
+        names : list of str
+            What the weights belong to.
+        n_candidates : int
+            Largest number of candidates.
+        search : callable
+            ``search(on_trial)`` returns a SearchResult.
+        cluster : callable
+            Returns the fitted attributes that go with some weights.
+        """
+        data = {"estimator": self, "X": given.X, "y": given.y}
+        context = self._init_callback_context(max_subtasks=n_candidates)
+        context.call_on_fit_task_begin(**data)
+        trials = []
+
+        def attributes(trials, best, stopped_by):
+            weights = trials[best].weights if trials else np.ones(len(names))
+            table = history(trials, names)
+            return {**cluster(weights), "history_": table, "stopped_by_": stopped_by}
+
+        def on_trial(index, trial, best):
+            trials.append(trial)
+            task = context.subcontext(task_name="candidate")
+            task.call_on_fit_task_begin(**data)
+            # What fit would end with if a callback stopped it here.
+            state = partial(attributes, trials, best, "callback")
+            return task.call_on_fit_task_end(
+                **data, reconstruction_attributes=state if best >= 0 else None
+            )
+
+        if given.pairs.is_empty:
+            self._set_attributes(attributes([], -1, "no pairs"))
+        else:
+            result = search(on_trial)
+            if result.stopped_by == "interrupt":
+                warn_caller(
+                    f"Interrupted after {len(result.trials)} of {n_candidates} "
+                    "candidates; the best so far is kept.",
+                    ConstraintWarning,
+                )
+            self._set_attributes(attributes(*result))
+        context.call_on_fit_task_end(**data, reconstruction_attributes={})
+
+
+def run_candidates(model, evaluator, domain, n_samples, rng, on_trial):
+    """Run the search that an estimator's parameters describe."""
+    method = search_for(model.search, domain, n_samples, model.n_candidates)
+    return run_search(
+        method.start(domain, model.n_candidates, rng),
+        evaluator,
+        engine_for(model.n_jobs),
+        n_candidates=model.n_candidates,
+        patience=model.patience,
+        time_limit=model.time_limit,
+        tie_break=model.tie_break,
+        on_trial=on_trial,
+    )
+
+
+def history(trials, names):
+    """Return the trials of a search as a table, one row each.
+
+    Of columns with the same name, all but the first get a number.
+    """
+    columns = {
+        "score": [t.score for t in trials],
+        "objective": [t.objective for t in trials],
+        "seconds": [t.seconds for t in trials],
+    }
+    seen = Counter(list(columns))
+    weights = np.array([t.weights for t in trials]).reshape(-1, len(names))
+    for name, column in zip(names, weights.T, strict=True):
+        seen[name] += 1
+        columns[name if seen[name] == 1 else f"{name} ({seen[name]})"] = column
+    return pd.DataFrame(columns, dtype=np.float64)
