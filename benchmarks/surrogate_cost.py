@@ -1,10 +1,10 @@
 """Measure what the constants of the automatic choice of a search rest on.
 
 Run it on an otherwise idle machine: ``python benchmarks/surrogate_cost.py``. It
-prints the seconds that each surrogate needs for one choice among 1000 draws, the
-seconds of the two parts of an exact candidate, and the line that fits the forest's
-costs; constants that follow from them stand in
-``linkwise/search/_resolve.py``.
+prints the seconds that each surrogate needs for one choice among 1000 draws, and the
+line that fits the forest's costs; constants that follow from them stand in
+``linkwise/search/_resolve.py``. What a candidate costs is measured by
+``candidate_cost.py``.
 """
 
 import time
@@ -17,8 +17,6 @@ from linkwise.search import SparseVectors
 from linkwise.search._surrogate import BaggedLinear, Forest, GaussianProcess
 
 N_DRAWS = 1000
-N_NONZERO = 3  # kernels in a candidate; 3.5 on average with max_nonzero=5
-N_CLUSTERS = 5
 
 
 def seconds(call: Callable[[], object], n_runs: int = 3) -> float:
@@ -62,29 +60,6 @@ def time_surrogates() -> None:
     print("forest = {:.3g} + {:.3g} trials + {:.3g} trials * weights".format(*solution))
 
 
-def time_parts_of_candidates() -> None:
-    rng = np.random.default_rng(0)
-    for n_samples in (300, 1000, 3000):
-        grams = rng.random((N_NONZERO, n_samples, n_samples), dtype=np.float32)
-        groups = np.eye(N_CLUSTERS, dtype=np.float32)[np.arange(n_samples) % N_CLUSTERS]
-
-        def combine(grams=grams) -> None:
-            combined = grams[0] * np.float32(0.5)
-            for gram in grams[1:]:
-                combined += np.float32(0.5) * gram
-
-        def group_sums(gram=grams[0], groups=groups) -> None:
-            gram @ groups
-
-        for name, call in {"combine": combine, "group sums": group_sums}.items():
-            took = seconds(call)
-            print(
-                f"{name:14} {n_samples:5} samples {took:.4f} s, "
-                f"{took / n_samples**2:.2g} s per matrix entry"
-            )
-
-
 if __name__ == "__main__":
     with one_blas_thread():
         time_surrogates()
-        time_parts_of_candidates()

@@ -12,7 +12,7 @@ from numba import njit
 from linkwise.kernels._jit import move_groups
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def nearest_centres(
     sums,  # IN  (k, n)
     inner,  # IN  (k,)
@@ -81,7 +81,7 @@ def nearest_centres(
     return n_moved
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def descend(
     rows,  # IN  (n, m), as in move_groups
     spread,  # IN  (m, n)
@@ -160,7 +160,7 @@ def descend(
     return max_iter, False, total, explained
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def fingerprint(
     labels,  # IN  (n,)
 ):
@@ -171,7 +171,7 @@ def fingerprint(
     return mark
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def next_better_move(
     sums,  # IN  (k, n)
     inner,  # IN  (k,)
@@ -210,7 +210,7 @@ def next_better_move(
     return -1, -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def centroids(
     inner,  # IN  (g_linked,), kernel sums inside the components of several points
     mass,  # IN  (g_linked,)
@@ -231,7 +231,7 @@ def centroids(
         squared_norm[g] = diagonal[members[indptr[g]]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def choose_seeds(
     sums,  # IN  (g_linked, n), kernel sums of the components of several points
     column,  # IN  (n,), kernel values of the last seed if it is a single point
@@ -298,7 +298,7 @@ def choose_seeds(
             return n_known
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def place_components(
     distance,  # IN  (k, g), squared centroid distance of components to seeds
     seeds,  # IN  (k,), components
@@ -332,7 +332,7 @@ def place_components(
         labels[i] = cluster[component[i]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def seed_and_place(
     sums,  # IN  (g_linked, n), kernel sums of the components of several points
     inner,  # IN  (g_linked,)
@@ -397,7 +397,7 @@ def seed_and_place(
     return n_known
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def relabel_in_turn(
     distances,  # IN  (k, n), weighted squared distance of points to centres
     order,  # IN  (n,), visiting order, drawn by the caller
@@ -435,7 +435,7 @@ def relabel_in_turn(
     return n_moves
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def place_without_violation(
     cost,  # IN  (k, g), cost of putting a component into a cluster
     order,  # IN  (g,), visiting order

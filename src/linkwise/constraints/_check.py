@@ -114,7 +114,8 @@ def _is_list_of_rows(rows: tuple[Any, ...] | list[Any]) -> bool:
 
 
 def _from_partial_labels(y: npt.ArrayLike, n_samples: int) -> Constraints:
-    n_labels = np.shape(y)[0] if np.ndim(y) else 0
+    y = np.asarray(y)
+    n_labels = len(y) if y.ndim else 0
     if n_labels != n_samples:
         raise ValueError(
             f"y has {n_labels} labels, but the data have {n_samples} rows."

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def count_equal_pairs(
     labels,  # IN  (n,), labels of all points
     points,  # IN  (m,), the constrained points, grouped by component

@@ -194,6 +194,4 @@ class KernelCSC(KernelSearchClusterer):
 
     def _search(self, bank, evaluator, given, on_trial):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
-        return run_candidates(
-            self, evaluator, domain, bank.n_samples, given.rng, on_trial
-        )
+        return run_candidates(self, evaluator, domain, given.rng, on_trial)

@@ -136,9 +136,7 @@ class MahalanobisCSC(SearchClusterer):
 
         def search(on_trial):
             domain = Cube(bank.n_weights)
-            return run_candidates(
-                self, evaluator, domain, len(data), given.rng, on_trial
-            )
+            return run_candidates(self, evaluator, domain, given.rng, on_trial)
 
         def cluster(weights):
             with one_blas_thread():

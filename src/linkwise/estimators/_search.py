@@ -81,9 +81,10 @@ class SearchClusterer(ConstrainedClusterer):
         context.call_on_fit_task_end(**data, reconstruction_attributes={})
 
 
-def run_candidates(model, evaluator, domain, n_samples, rng, on_trial):
+def run_candidates(model, evaluator, domain, rng, on_trial):
     """Run the search that an estimator's parameters describe."""
-    method = search_for(model.search, domain, n_samples, model.n_candidates)
+    seconds = evaluator.candidate_seconds
+    method = search_for(model.search, domain, seconds, model.n_candidates)
     return run_search(
         method.start(domain, model.n_candidates, rng),
         evaluator,

@@ -49,6 +49,12 @@ class Bank(Protocol):
     def scatter(self, weights: FloatArray) -> float:
         """Return the total scatter of the points in that geometry."""
 
+    def candidate_seconds(self, n_clusters: int) -> float:
+        """Return roughly how long it takes to cluster under some weights.
+
+        A formula and not a clock, so that what rests on it can be repeated.
+        """
+
 
 @dataclass(frozen=True)
 class KernelBank:
@@ -157,6 +163,14 @@ class KernelBank:
             bases,
         )
 
+    def __repr__(self) -> str:
+        """Return the size of the bank in words."""
+        return f"KernelBank(n_samples={self.n_samples}, n_kernels={self.n_weights})"
+
+    def __deepcopy__(self, memo: Any) -> "KernelBank":
+        """Return the bank itself: it never changes, and it may be large."""
+        return self
+
     @property
     def n_weights(self) -> int:
         """Number of kernels."""
@@ -244,6 +258,15 @@ class KernelBank:
         """Return the total scatter of the points in the geometry of some weights."""
         return float(weights.sum())
 
+    def candidate_seconds(self, n_clusters: int) -> float:
+        """Return roughly how long it takes to cluster under some weights.
+
+        Per entry of the matrix, as benchmarks/candidate_cost.py and memory_limit.py
+        measure it on one core.
+        """
+        per_entry = 2.7e-9 if self.is_stored else 3.5e-9
+        return per_entry * self.n_samples**2
+
     @property
     def unscaled(self) -> FloatArray:
         """Weights under which the kernels have their own scale, shape (n_weights,)."""
@@ -323,6 +346,13 @@ class FeatureScales:
     def scatter(self, weights: FloatArray) -> float:
         """Return the total scatter of the points in the geometry of some weights."""
         return float(weights**2 @ (self.sample_weight @ self.X**2))
+
+    def candidate_seconds(self, n_clusters: int) -> float:
+        """Return roughly how long it takes to cluster under some weights.
+
+        A few nanoseconds per row, cluster and column, over all iterations.
+        """
+        return 3e-9 * n_clusters * self.X.size
 
 
 def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:

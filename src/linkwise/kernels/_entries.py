@@ -168,7 +168,8 @@ def _checked(kernel: Precomputed, n_samples: int, position: int) -> Precomputed:
             f"kernels[{position}] is not symmetric: entry ({i}, {j}) is {gram[i, j]}, "
             f"entry ({j}, {i}) is {gram[j, i]}."
         )
-    return replace(kernel, gram=gram)
+    name = f"kernels[{position}]" if kernel.name is None else kernel.name
+    return replace(kernel, gram=gram, name=name)
 
 
 def called(kernel: Callable[..., Any], left: Points, right: Points) -> FloatArray:
@@ -186,9 +187,10 @@ def called(kernel: Callable[..., Any], left: Points, right: Points) -> FloatArra
 
 def name_of(entry: Entry, views: Views) -> str:
     """Return what a kernel is called in reports."""
-    if entry.view is None:
-        return "precomputed"
     kernel = entry.kernel
+    if isinstance(kernel, Precomputed):
+        return str(kernel.name)
+    assert entry.view is not None
     name = getattr(kernel, "__name__", None) or repr(kernel)
     view = type(views.views[entry.view]).__name__.lower()
     several = max(views.sources) > 0

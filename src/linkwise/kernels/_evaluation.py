@@ -32,10 +32,11 @@ class Evaluation(NamedTuple):
         for block in blocks(self.n_samples):
             bases: dict[Base, FloatArray] = {}
             for i, total in enumerate(totals):
-                values = self._values(i, block, bases)
-                total.add(values, block)
-                if i in stored:
-                    with np.errstate(over="ignore"):
+                # Overflow shows in the sums; such a kernel is not kept.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    values = self._values(i, block, bases)
+                    total.add(values, block)
+                    if i in stored:
                         stored[i][block.start : block.stop] = values.ravel()
         return [total.result() for total in totals]
 
@@ -82,8 +83,7 @@ class Evaluation(NamedTuple):
         key = view, kernel.base
         if key not in bases:
             bases[key] = self._base(*key, block)
-        with np.errstate(over="ignore"):
-            return kernel.of_base(bases[key])
+        return kernel.of_base(bases[key])
 
     def _base(self, view: int, name: str, block: Block) -> FloatArray:
         points = self.views.points[view]
@@ -112,5 +112,5 @@ class _Totals:
 
     def result(self) -> KernelSums:
         """Return the sums; a kernel counts as finite if float32 can hold it."""
-        is_finite = bool(self._largest < np.finfo(np.float32).max)
+        is_finite = self._largest < float(np.finfo(np.float32).max)
         return KernelSums(self._trace, self._total, self._least_diagonal, is_finite)

@@ -152,10 +152,13 @@ class Precomputed:
     cross : callable, optional
         Takes new data, returns their kernel values with the training rows, shape
         (n_new, n_samples). Without it the model cannot predict.
+    name : str, optional
+        What it is called in reports; its place among the kernels by default.
     """
 
     gram: FloatArray
     cross: Callable[[Any], FloatArray] | None = None
+    name: str | None = None
 
 
 # A family's scale is the typical size of its base matrix on at most this many points.

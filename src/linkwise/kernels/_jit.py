@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_five(
     a,  # IN  (size,) packed Gram matrices, see _packed.py
     b,  # IN
@@ -41,7 +41,7 @@ def add_five(
             p += length
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def mirror(
     rows_per_block,  # IN  blocks on the diagonal are whole already
     gram,  # IN/OUT (n, n), the lower block triangle is copied to the upper one
@@ -57,7 +57,7 @@ def mirror(
                     gram[j, i] = gram[i, j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def move_rows(
     rows,  # IN  (n, m), float32 or float64
     row_weight,  # IN  (n,)
@@ -115,7 +115,7 @@ def move_rows(
             p += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def move_groups(
     rows,  # IN  (n, m), what is summed over groups
     spread,  # IN  (m, n), takes totals to sums; empty if they are the same
@@ -149,7 +149,7 @@ def move_groups(
     return explained
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def combine_sums(
     parts,  # IN  (p, g, n), sums over groups for each of p kernels
     chosen,  # IN  (c,), kernels

@@ -66,6 +66,11 @@ class Evaluator:
             self.relative_objective(result.objective, weights),
         )
 
+    @property
+    def candidate_seconds(self) -> float:
+        """Rough time of one call, by a formula."""
+        return self._bank.candidate_seconds(self._n_clusters)
+
     def start(self, space: Space) -> IntArray:
         """Return the start labels in a geometry."""
         return farthest_first(space, self._closure, self._n_clusters)

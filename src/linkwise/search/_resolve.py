@@ -13,10 +13,6 @@ from linkwise.search._random import RandomSearch
 # Measured on one core by benchmarks/surrogate_cost.py, never while searching: the same
 # input must lead to the same search on any machine and under any load.
 #
-# Seconds per entry of the Gram matrix for one exact candidate: the weighted sum of
-# three float32 kernels takes 1e-9 (in cache) to 3.6e-9, and each pass of group sums
-# 4e-10 to 7e-10, of which k-means makes a handful.
-_CANDIDATE_SECONDS_PER_ENTRY = 4e-9
 # A forest of 100 trees, fitted and asked about 1000 draws: the trees' own cost, then
 # for each trial, then for each trial and weight (every split looks at all weights).
 _FOREST_SECONDS = 0.1
@@ -25,7 +21,7 @@ _FOREST_SECONDS_PER_TRIAL_AND_WEIGHT = 1e-5
 
 
 def search_for(
-    search: str | Search, domain: Domain, n_samples: int, n_candidates: int
+    search: str | Search, domain: Domain, candidate_seconds: float, n_candidates: int
 ) -> Search:
     """Return the settings that ``search`` asks for.
 
@@ -37,8 +33,8 @@ def search_for(
         candidates. It goes by a formula, not by the clock.
     domain : Domain
         Where to search.
-    n_samples : int
-        Number of points to cluster for each candidate.
+    candidate_seconds : float
+        Rough time to try a candidate, by a formula: ``bank.candidate_seconds``.
     n_candidates : int
         Largest number of candidates to be tried.
 
@@ -50,11 +46,12 @@ def search_for(
     Examples
     --------
     >>> from linkwise.search import SparseVectors, search_for
-    >>> search_for("auto", SparseVectors(62), n_samples=500, n_candidates=1000)
+    >>> search_for("auto", SparseVectors(62), candidate_seconds=0.001, n_candidates=1000)
     RandomSearch(batch_size=50)
     """
     if search == "auto":
-        search = "forest" if _forest_pays(domain, n_samples, n_candidates) else "random"
+        pays = _forest_pays(domain, candidate_seconds, n_candidates)
+        search = "forest" if pays else "random"
     named: dict[str, type[Search]] = {
         "random": RandomSearch,
         "forest": ForestSearch,
@@ -73,11 +70,10 @@ def search_for(
     return search
 
 
-def _forest_pays(domain: Domain, n_samples: int, n_candidates: int) -> bool:
+def _forest_pays(domain: Domain, candidate_seconds: float, n_candidates: int) -> bool:
     """Tell whether a candidate costs more than its choice by a forest."""
     if domain.ends_with_first:
         return False
-    candidate_seconds = _CANDIDATE_SECONDS_PER_ENTRY * n_samples**2
     fit_seconds = _FOREST_SECONDS + n_candidates * (
         _FOREST_SECONDS_PER_TRIAL
         + _FOREST_SECONDS_PER_TRIAL_AND_WEIGHT * domain.n_weights

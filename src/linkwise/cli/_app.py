@@ -1,0 +1,321 @@
+"""The commands and their options. What is slow to import is imported when needed."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linkwise import __version__
+from linkwise.cli._errors import errors_reported
+from linkwise.cli._options import (
+    SEARCH,
+    AsJson,
+    Columns,
+    DataFile,
+    Dataset,
+    DropColumn,
+    FinalStep,
+    IdColumn,
+    LabelsFile,
+    MaxMemory,
+    Method,
+    NJobs,
+    NoProgress,
+    OnConflict,
+    Quiet,
+    Search,
+    Seed,
+    TimeLimit,
+)
+from linkwise.cli._screen import Screen
+
+# Blank lines keep the lines apart in the help.
+_EXIT_CODES = "\n\n".join(
+    [
+        "Exit codes: 0 success (also a search ended by Ctrl-C: the best so far is "
+        "kept), 1 unexpected error, 2 wrong usage, 3 bad input file, 4 contradictory "
+        "or infeasible pairs, 130 interrupted without a result.",
+        "Example: linkwise demo",
+    ]
+)
+_PAIRS_HELP = (
+    "CSV file with the columns i, j, kind and perhaps weight. i and j are row numbers "
+    "from 0, or ids with --id-column; kind is must-link or cannot-link (ML, CL)."
+)
+
+app = typer.Typer(
+    name="linkwise",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def main() -> None:
+    """Run the command; its exit codes are listed in :mod:`linkwise.cli`."""
+    app(prog_name="linkwise")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"linkwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=_EXIT_CODES)
+def _linkwise(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", envvar="LINKWISE_DEBUG", help="Show the traceback of an error."
+        ),
+    ] = False,
+) -> None:
+    """Cluster data with must-link and cannot-link pairs."""
+    context.obj = debug
+
+
+@app.command(
+    epilog="Example: linkwise demo --dataset wine --seed 1\n\n"
+    "Exit codes: see linkwise --help."
+)
+def demo(
+    context: typer.Context,
+    dataset: Annotated[
+        Dataset, typer.Option(help="A data set of scikit-learn.")
+    ] = Dataset.BREAST_CANCER,
+    pairs: Annotated[int, typer.Option(min=1, help="Number of random pairs.")] = 60,
+    candidates: Annotated[
+        int, typer.Option(min=1, help="Number of kernel combinations to try.")
+    ] = 1000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """Cluster a known data set with and without pairs, and compare."""
+    with errors_reported(context.obj):
+        from linkwise.cli._demo import run_demo
+
+        screen = Screen(as_json, progress=not no_progress)
+        run_demo(dataset.value, pairs, seed, candidates, screen)
+
+
+@app.command(
+    epilog="Example: linkwise cluster flowers.csv --constraints pairs.csv "
+    "--clusters 3 --out labels.csv --id-column name\n\n"
+    "Ctrl-C ends the search; the best clustering so far is written.\n\n"
+    "Exit codes: see linkwise --help."
+)
+def cluster(
+    context: typer.Context,
+    data: DataFile,
+    constraints: Annotated[
+        Path,
+        typer.Option("--constraints", "-c", metavar="PAIRS", help=_PAIRS_HELP),
+    ],
+    clusters: Annotated[
+        int,
+        typer.Option(
+            "--clusters", "-k", min=1, metavar="K", help="Number of clusters."
+        ),
+    ],
+    out: LabelsFile,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File for the fitted model, for linkwise predict.",
+            show_default=False,
+        ),
+    ] = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    drop_column: DropColumn = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="kernel: sums of kernels; single: one kernel; mahalanobis: weights of "
+            "features.",
+        ),
+    ] = Method.KERNEL,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=SEARCH,
+            help="Number of candidates to try.",
+            show_default="1000",
+        ),
+    ] = None,
+    max_kernels: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=SEARCH,
+            help="Most kernels in a sum.",
+            show_default="5",
+        ),
+    ] = None,
+    search: Annotated[
+        Search | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="How candidates are chosen: auto, random, forest, bagged_linear, gp.",
+            show_default="auto",
+        ),
+    ] = None,
+    final_step: Annotated[
+        FinalStep | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="Constrained clustering at the end: none, soft (broken pairs have a "
+            "price) or hard (no pair may be broken).",
+            show_default="none",
+        ),
+    ] = None,
+    on_conflict: Annotated[
+        OnConflict,
+        typer.Option(
+            metavar="NAME",
+            help="Contradictory pairs: raise an error, or drop the lighter pair of "
+            "each contradiction.",
+        ),
+    ] = OnConflict.RAISE,
+    time_limit: TimeLimit = None,
+    n_jobs: NJobs = 1,
+    max_memory: MaxMemory = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    no_progress: NoProgress = False,
+    quiet: Quiet = False,
+) -> None:
+    """Cluster the rows of DATA so that the pairs hold as far as possible.
+
+    Many kernels are tried; the one whose clusters satisfy the most pairs is kept.
+    """
+    with errors_reported(context.obj):
+        from linkwise.cli._cluster import ClusterJob, run_cluster
+
+        given: dict[str, Any] = {
+            "n_candidates": candidates,
+            "max_kernels": max_kernels,
+            "search": None if search is None else search.value,
+            "final_step": None if final_step is None else final_step.value,
+            "time_limit": time_limit,
+            "max_memory": max_memory,
+        }
+        options = {
+            name: None if value == "none" else value
+            for name, value in given.items()
+            if value is not None
+        }
+        job = ClusterJob(
+            data=data,
+            pairs=constraints,
+            n_clusters=clusters,
+            out=out,
+            model=model,
+            id_column=id_column,
+            columns=columns or [],
+            dropped=drop_column or [],
+            method=method.value,
+            on_conflict=on_conflict.value,
+            n_jobs=n_jobs,
+            seed=seed,
+            options=options,
+        )
+        run_cluster(job, Screen(as_json, quiet, progress=not no_progress))
+
+
+@app.command(
+    epilog="Example: linkwise predict model.joblib new.csv --out new-labels.csv\n\n"
+    "A model file can run code when it is loaded: use only files that you trust.\n\n"
+    "Exit codes: see linkwise --help."
+)
+def predict(
+    context: typer.Context,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="File written by linkwise cluster --model.",
+            show_default=False,
+        ),
+    ],
+    data: DataFile,
+    out: LabelsFile,
+    id_column: IdColumn = None,
+    drop_column: DropColumn = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Give new rows the clusters of a model.
+
+    The columns that the model was fitted on are found by their names; others are
+    ignored.
+    """
+    with errors_reported(context.obj):
+        from linkwise.cli._predict import run_predict
+
+        screen = Screen(as_json, quiet)
+        run_predict(model, data, out, id_column, drop_column or [], screen)
+
+
+@app.command(
+    epilog="Example: linkwise check flowers.csv pairs.csv --clusters 3\n\n"
+    "Exit code 4 if pairs contradict each other or cannot all hold with K clusters; "
+    "for the others see linkwise --help."
+)
+def check(
+    context: typer.Context,
+    data: DataFile,
+    pairs: Annotated[
+        Path,
+        typer.Argument(metavar="PAIRS", help=_PAIRS_HELP, show_default=False),
+    ],
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    drop_column: DropColumn = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(
+            "--clusters",
+            "-k",
+            min=1,
+            metavar="K",
+            help="Can K clusters satisfy every pair?",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Examine data and pairs without clustering: contradictions, feasibility."""
+    with errors_reported(context.obj):
+        from linkwise.cli._check import run_check
+
+        run_check(
+            data,
+            pairs,
+            id_column,
+            columns or [],
+            drop_column or [],
+            clusters,
+            Screen(as_json),
+        )

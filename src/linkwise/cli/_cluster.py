@@ -1,0 +1,230 @@
+"""The command ``linkwise cluster``."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+import linkwise
+from linkwise.cli._data import Table, check_features, read_table
+from linkwise.cli._errors import BadInputError, ContradictionError
+from linkwise.cli._outputs import (
+    check_labels_path,
+    check_outputs,
+    labels_writer,
+    model_writer,
+    write_all,
+)
+from linkwise.cli._pairs import contradictions, read_pairs
+from linkwise.cli._screen import Screen, Section, counted, listed
+from linkwise.cli._words import (
+    chosen_lines,
+    chosen_parts,
+    cluster_sizes,
+    pairs_line,
+    pairs_values,
+    per_cent,
+    search_line,
+)
+from linkwise.constraints import Constraints
+from linkwise.exceptions import (
+    InconsistentConstraintsError,
+    InfeasibleConstraintsError,
+)
+
+_ESTIMATORS = {
+    "kernel": "KernelCSC",
+    "single": "SingleKernelCSC",
+    "mahalanobis": "MahalanobisCSC",
+}
+# What each option is called in the estimators; those not given keep their defaults.
+_OPTIONS = {
+    "n_candidates": "--candidates",
+    "max_kernels": "--max-kernels",
+    "search": "--search",
+    "final_step": "--final-step",
+    "time_limit": "--time-limit",
+    "max_memory": "--max-memory",
+}
+
+
+@dataclass(frozen=True)
+class ClusterJob:
+    """What the user asked for."""
+
+    data: Path
+    pairs: Path
+    n_clusters: int
+    out: Path
+    model: Path | None = None
+    id_column: str | None = None
+    columns: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    method: str = "kernel"
+    on_conflict: str = "raise"
+    n_jobs: int = 1
+    seed: int = 0
+    # Parameters that only some methods have, as far as they were given.
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def run_cluster(job: ClusterJob, screen: Screen) -> None:
+    """Cluster the rows of a file, write the labels, report."""
+    start = time.perf_counter()
+    model = make_model(job)
+    check_labels_path(job.out)
+    outputs = [job.out] if job.model is None else [job.out, job.model]
+    check_outputs(outputs, [job.data, job.pairs])
+
+    table = read_table(job.data, job.id_column)
+    if job.n_clusters > table.n_rows:
+        raise BadInputError(
+            f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
+            f"--clusters {job.n_clusters}."
+        )
+    features = check_features(table, job.columns, job.dropped, screen)
+    _refuse_one_point(table, np.asarray(features))
+    pairs = read_pairs(job.pairs, table)
+    kept = _consistent(pairs, job, table)
+
+    screen.watch(model)
+    fit_start = time.perf_counter()
+    with screen.notes_of_warnings():
+        _fit(model, features, pairs, job)
+    fit_seconds = time.perf_counter() - fit_start
+    # What watched the fit is no part of the result.
+    model.set_callbacks()
+
+    writers = [(job.out, labels_writer(job.out, table, model.labels_))]
+    if job.model is not None:
+        writers.append((job.model, model_writer(model)))
+    write_all(writers)
+
+    values: dict[str, Any] = {
+        "command": "cluster",
+        "version": linkwise.__version__,
+        "data": str(job.data),
+        "rows": table.n_rows,
+        "features": features.shape[1],
+        **pairs_values(kept, table.n_rows),
+        "pairs_dropped": _n_pairs(pairs) - _n_pairs(kept),
+        "clusters": job.n_clusters,
+        "cluster_sizes": cluster_sizes(model.labels_, job.n_clusters),
+        "satisfaction": model.constraint_score_,
+        "violated": model.n_violated_,
+        "violated_given": _n_pairs(kept) - _n_satisfied(kept, model.labels_),
+        "method": job.method,
+        "chosen": chosen_parts(model),
+        "candidates": len(model.history_),
+        "stopped_by": model.stopped_by_,
+        "seconds_fit": fit_seconds,
+        "seconds": time.perf_counter() - start,
+        "labels": str(job.out),
+        "model": None if job.model is None else str(job.model),
+    }
+    screen.report(values, _sections(values, search_line(model, fit_seconds)))
+
+
+def make_model(job: ClusterJob) -> Any:
+    """Return the estimator with the parameters asked for."""
+    model = getattr(linkwise, _ESTIMATORS[job.method])(
+        n_clusters=job.n_clusters,
+        on_conflict=job.on_conflict,
+        n_jobs=job.n_jobs,
+        random_state=job.seed,
+    )
+    unknown = sorted(set(job.options) - set(model.get_params()))
+    if unknown:
+        named = ", ".join(_OPTIONS[name] for name in unknown)
+        raise typer.BadParameter(f"--method {job.method} has no {named}.")
+    return model.set_params(**job.options)
+
+
+def _refuse_one_point(table: Table, values: Any) -> None:
+    if len(values) < 2:
+        raise BadInputError(f"{table.path} has one row; two are the least to cluster.")
+    if (values == values[0]).all():
+        raise BadInputError(f"{table.path}: all rows are equal, nothing to cluster.")
+
+
+def _consistent(pairs: Constraints, job: ClusterJob, table: Table) -> Constraints:
+    """Return the pairs that the model will use."""
+    found = contradictions(pairs, job.pairs, table)
+    if not found.total:
+        return pairs
+    if job.on_conflict == "raise":
+        shown = "\n".join(f"  {line}" for line in found.lines())
+        raise ContradictionError(
+            f"{job.pairs}: {counted(found.total, 'contradiction')}:\n{shown}\n"
+            "Correct them, or pass --on-conflict drop to leave out the lighter pair of "
+            "each contradiction."
+        )
+    return pairs.drop_conflicts()
+
+
+def _fit(model: Any, features: Any, pairs: Constraints, job: ClusterJob) -> None:
+    """Fit the model; what it cannot do is said in terms of the files."""
+    try:
+        model.fit(features, constraints=pairs)
+    except (InconsistentConstraintsError, InfeasibleConstraintsError) as error:
+        hint = "" if job.id_column is None else " (Points are row numbers, from 0.)"
+        raise ContradictionError(
+            f"{job.pairs}: {job.n_clusters} clusters cannot satisfy every pair. "
+            f"{error}{hint} Change --clusters or the pairs, or use --final-step soft."
+        ) from error
+    except MemoryError as error:
+        text = str(error).replace("max_memory", "--max-memory")
+        raise BadInputError(
+            f"{job.data} is too large for the memory allowed. {text}"
+        ) from error
+    except ValueError as error:
+        # Estimators raise it for data that they cannot use.
+        text = " ".join(str(error).split())
+        raise BadInputError(f"{job.data} cannot be clustered: {text}") from error
+
+
+def _n_pairs(pairs: Constraints) -> int:
+    return pairs.n_must_link + pairs.n_cannot_link
+
+
+def _n_satisfied(pairs: Constraints, labels: Any) -> int:
+    return sum(int(part.sum()) for part in pairs.satisfied(labels))
+
+
+def _sections(values: dict[str, Any], search: str) -> list[Section]:
+    """Return the summary to read."""
+    dropped = values["pairs_dropped"]
+    n_entailed = values["entailed_must_links"] + values["entailed_cannot_links"]
+    n_given = values["must_links"] + values["cannot_links"]
+    satisfied = per_cent(values["satisfaction"])
+    if n_entailed:
+        satisfied += (
+            f" of {n_entailed:,}; {values['violated']:,} violated, "
+            f"{values['violated_given']:,} of the {n_given:,} given"
+        )
+    what = "features" if values["method"] == "mahalanobis" else "kernels"
+    sections: list[Section] = [
+        (
+            "data",
+            [
+                f"{counted(values['rows'], 'row')}, "
+                f"{counted(values['features'], 'feature')}"
+            ],
+        ),
+        ("pairs", [pairs_line(values)]),
+        ("satisfied", [satisfied]),
+        ("clusters", [f"{listed(values['cluster_sizes'], 20)} rows"]),
+        (what, chosen_lines(values["chosen"])),
+        ("search", [search]),
+        ("labels", [values["labels"]]),
+    ]
+    if dropped:
+        sections.insert(
+            2, ("conflicts", [f"{counted(dropped, 'pair')} left out (the lighter)"])
+        )
+    if values["model"]:
+        sections.append(("model", [values["model"]]))
+    return sections

@@ -1,0 +1,333 @@
+"""Data files: read, checked, and every complaint with its place and its remedy."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from linkwise._typing import BoolArray, FloatArray
+from linkwise.cli._errors import BadInputError
+from linkwise.cli._screen import Screen, counted, listed
+from linkwise.cli._text_files import (
+    delimiter_of,
+    extension,
+    line_of_row,
+    open_text,
+    refuse_ragged,
+    require_file,
+)
+
+# Before pandas 3.1 the default is off by a last digit now and then.
+_HAS_EXACT_FLOATS = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+_EXACT_FLOATS: dict[str, Any] = (
+    {} if _HAS_EXACT_FLOATS else {"float_precision": "round_trip"}
+)
+_TEXT = (".csv", ".tsv")
+_PARQUET = (".parquet", ".pq")
+_ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .parquet or .npy"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The content of a data file, its id column set apart."""
+
+    path: Path
+    frame: pd.DataFrame
+    has_names: bool
+    id_column: str | None = None
+    ids: list[Any] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+    def place(self, row: int) -> str:
+        """Return where in the file a row stands."""
+        if extension(self.path) in _TEXT:
+            return f"line {line_of_row(self.path, row)}"
+        return f"row {row} (counted from 0)"
+
+    def where(self, row: int) -> str:
+        """Return the file and the place of a row."""
+        return f"{self.path}, {self.place(row)}"
+
+    def name_of(self, row: int) -> str:
+        """Return the id of a row, its number without ids."""
+        return str(row if self.ids is None else self.ids[row])
+
+
+def read_table(path: Path, id_column: str | None) -> Table:
+    """Return the content of a data file; its ending tells the format."""
+    require_file(path)
+    ending = extension(path)
+    if ending == ".npy":
+        table = Table(path, _read_npy(path), has_names=False)
+    elif ending in _PARQUET:
+        table = Table(path, _read_parquet(path, id_column), has_names=True)
+    elif ending in _TEXT:
+        table = Table(path, _read_text(path, id_column), has_names=True)
+    else:
+        raise BadInputError(
+            f"{path}: the ending {ending or 'of the name'!r} is not known; data files "
+            f"end in {_ACCEPTED}."
+        )
+    if table.n_rows == 0:
+        raise BadInputError(f"{path} has no rows of data.")
+    return table if id_column is None else _with_ids(table, id_column)
+
+
+def _read_text(path: Path, id_column: str | None) -> pd.DataFrame:
+    frame = _parsed(path)
+    for mark in (";", "\t", "|"):
+        if frame.shape[1] == 1 and mark in str(frame.columns[0]):
+            raise BadInputError(
+                f"{path} seems to have {mark!r} between its fields, but its ending "
+                f"says {delimiter_of(path)!r}. Save it with commas as .csv, or with "
+                "tabs as .tsv."
+            )
+    if id_column in frame.columns:
+        # Read again as text: 007 is not 7, and an id "NA" is no gap.
+        ids = _parsed(path, usecols=[id_column], dtype=str, keep_default_na=False)
+        frame[id_column] = ids[id_column].str.strip()
+    return frame
+
+
+def _parsed(path: Path, **options: Any) -> pd.DataFrame:
+    """Return what pandas reads; where it would guess, complain."""
+    with open_text(path) as file, warnings.catch_warnings():
+        # Rows with more fields than the header would be cut.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(
+                file,
+                sep=delimiter_of(path),
+                index_col=False,
+                skipinitialspace=True,
+                low_memory=False,
+                **_EXACT_FLOATS,
+                **options,
+            )
+        except pd.errors.EmptyDataError:
+            raise BadInputError(f"{path} is empty.") from None
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            refuse_ragged(path)
+            text = str(error).removeprefix("Error tokenizing data. C error: ")
+            raise BadInputError(f"{path} cannot be read: {text}.") from None
+
+
+def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
+    try:
+        frame = pd.read_parquet(path)
+    except ImportError:
+        raise BadInputError(
+            f"{path}: Parquet files need pyarrow. Install it with "
+            "`pip install linkwise[parquet]`."
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInputError(f"{path} is not a Parquet file: {reason}") from None
+    if id_column is not None and frame.index.name == id_column:
+        frame = frame.reset_index()
+    return frame.set_axis(frame.columns.map(str), axis=1)
+
+
+def _read_npy(path: Path) -> pd.DataFrame:
+    try:
+        with path.open("rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        if "allow_pickle" in str(error):
+            raise BadInputError(
+                f"{path} holds Python objects, which are not loaded because they can "
+                "run code. Save numbers: np.save(path, array.astype(float))."
+            ) from None
+        raise BadInputError(f"{path} is not an .npy file: {error}.") from None
+    if array.ndim != 2:
+        raise BadInputError(
+            f"{path} holds an array of shape {array.shape}: it must have two "
+            "dimensions, rows and features."
+        )
+    if array.dtype.kind not in "biuf":
+        raise BadInputError(f"{path} holds {array.dtype} values, not real numbers.")
+    return pd.DataFrame(array, columns=[str(i) for i in range(array.shape[1])])
+
+
+def _with_ids(table: Table, id_column: str) -> Table:
+    """Return the table with the id column set apart; ids are unique and complete."""
+    if not table.has_names:
+        raise BadInputError(
+            f"{table.path}: an .npy file has no column names for --id-column; name "
+            "rows by their numbers, from 0."
+        )
+    if id_column not in table.frame.columns:
+        raise BadInputError(
+            f"{table.path} has no column {id_column!r} for --id-column; it has "
+            f"{listed(list(table.frame.columns))}."
+        )
+    column = table.frame[id_column]
+    missing = np.flatnonzero((column.isna() | (column.astype(str) == "")).to_numpy())
+    if len(missing):
+        raise BadInputError(
+            f"{table.where(int(missing[0]))}: the id in column {id_column!r} is "
+            f"missing ({counted(len(missing), 'missing id')} in all). "
+            "Give every row an id."
+        )
+    repeated = np.flatnonzero(column.duplicated().to_numpy())
+    if len(repeated):
+        value = column.iloc[repeated[0]]
+        first = int(np.flatnonzero((column == value).to_numpy())[0])
+        raise BadInputError(
+            f"{table.where(int(repeated[0]))}: the id {value!r} was used before, in "
+            f"{table.place(first)}. The ids in column "
+            f"{id_column!r} must be unique."
+        )
+    frame = table.frame.drop(columns=id_column)
+    return Table(table.path, frame, True, id_column, _as_ids(column))
+
+
+def _as_ids(column: "pd.Series[Any]") -> list[Any]:
+    """Return integers if all ids are, else texts: the two that a pairs file can name.
+
+    An id such as 007 is a text, and so are then all others.
+    """
+    values = column.tolist()
+    if column.dtype.kind == "f" and all(value.is_integer() for value in values):
+        values = [int(value) for value in values]
+    texts = [str(value) for value in values]
+    if all(text.removeprefix("-").isdecimal() for text in texts):
+        numbers = [int(text) for text in texts]
+        if [str(number) for number in numbers] == texts:
+            return numbers
+    return texts
+
+
+def check_features(
+    table: Table, columns: Sequence[str], dropped: Sequence[str], screen: Screen
+) -> pd.DataFrame | FloatArray:
+    """Return the features as estimators take them: finite numbers.
+
+    Parameters
+    ----------
+    table : Table
+        What was read.
+    columns, dropped : sequence of str
+        Columns to use, all if there are none, and columns to leave out.
+    screen : Screen
+        Gets a note about columns that are probably not meant.
+
+    Returns
+    -------
+    DataFrame or ndarray of shape (n_rows, n_features)
+        A frame if the file names its columns.
+    """
+    chosen = resolve_names(table, columns, "--columns") or list(table.frame.columns)
+    left_out = set(resolve_names(table, dropped, "--drop-column"))
+    frame = table.frame[[name for name in chosen if name not in left_out]]
+    if frame.shape[1] == 0:
+        raise BadInputError(f"{table.path}: no column is left to cluster by.")
+    _refuse_text(table, frame)
+    values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    _refuse_where(table, frame, np.isnan(values), "missing value", "Fill in")
+    _refuse_where(table, frame, np.isinf(values), "infinite value", "Replace")
+    _note_suspects(table, frame, screen)
+    return pd.DataFrame(values, columns=frame.columns) if table.has_names else values
+
+
+def resolve_names(table: Table, given: Sequence[str], option: str) -> list[str]:
+    """Return column names from the values of an option, each a name or a list."""
+    known = set(table.frame.columns)
+    names = []
+    for text in given:
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    # Leaving out the id column is no error: it is no feature anyway.
+    names = [name for name in names if name != table.id_column]
+    for name in names:
+        if name not in known:
+            raise BadInputError(
+                f"{table.path} has no column {name!r} for {option}; it has "
+                f"{listed(list(table.frame.columns), 30)}."
+            )
+    return list(dict.fromkeys(names))
+
+
+def _refuse_text(table: Table, frame: pd.DataFrame) -> None:
+    wrong = [
+        str(name)
+        for name in frame.columns
+        if not pd.api.types.is_numeric_dtype(frame[name].dtype)
+    ]
+    if not wrong:
+        return
+    if extension(table.path) in _TEXT:
+        refuse_ragged(table.path)
+    lines = []
+    for name in wrong[:10]:
+        column = frame[name]
+        is_number = pd.to_numeric(column, errors="coerce").notna() | column.isna()
+        # A column of nothing but dates or of gaps is no number either.
+        row = int(np.argmin(is_number.to_numpy()))
+        value = str(column.iloc[row])
+        lines.append(f"  {name}: {value!r} in {table.place(row)}")
+    more = [f"  and {len(wrong) - 10} more"] if len(wrong) > 10 else []
+    options = " ".join(f"--drop-column {_quoted(name)}" for name in wrong[:10])
+    raise BadInputError(
+        f"{table.path}: {counted(len(wrong), 'column')} "
+        f"{'does' if len(wrong) == 1 else 'do'} not hold numbers:\n"
+        + "\n".join([*lines, *more])
+        + f"\nEncode them as numbers, or leave them out: {options}"
+        + ("" if table.ids is not None else " (a column of ids: --id-column NAME)")
+    )
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if " " in name else name
+
+
+def _refuse_where(
+    table: Table, frame: pd.DataFrame, wrong: BoolArray, what: str, remedy: str
+) -> None:
+    """Raise if any value is wrong, naming the first."""
+    if not wrong.any():
+        return
+    if extension(table.path) in _TEXT:
+        refuse_ragged(table.path)
+    row, column = np.argwhere(wrong)[0].tolist()
+    name = frame.columns[column]
+    n_columns = int(wrong.any(axis=0).sum())
+    raise BadInputError(
+        f"{table.where(row)}, column {name!r}: {what} "
+        f"({counted(int(wrong.sum()), what)} in {counted(n_columns, 'column')} in "
+        f"all). {remedy} them, remove those rows, or leave the "
+        f"{'column' if n_columns == 1 else 'columns'} out with --drop-column."
+    )
+
+
+def _note_suspects(table: Table, frame: pd.DataFrame, screen: Screen) -> None:
+    """Tell of what is probably a slip: a saved row index, a file without header."""
+    if not table.has_names:
+        return
+    first = frame.columns[0]
+    if (
+        str(first).startswith("Unnamed: ")
+        and (frame[first].to_numpy() == np.arange(len(frame))).all()
+    ):
+        screen.note(
+            f"the nameless column of {table.path} only counts the rows, yet it is used "
+            f"as a feature; leave it out with --drop-column {_quoted(str(first))}."
+        )
+    names = [str(name) for name in frame.columns]
+    if all(_is_decimal(name) for name in names):
+        screen.note(
+            f"the first line of {table.path} was taken for column names, though it "
+            "holds numbers; if it is data, put a line of names above it."
+        )
+
+
+def _is_decimal(text: str) -> bool:
+    whole, point, rest = text.partition(".")
+    return bool(point) and whole.removeprefix("-").isdecimal() and rest[:1].isdecimal()

@@ -1,0 +1,61 @@
+"""What can go wrong, and the exit code and the words it ends with."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import typer
+
+
+class ExitCode(IntEnum):
+    """What the command returns to the shell."""
+
+    UNEXPECTED = 1
+    BAD_INPUT = 3
+    CONTRADICTION = 4
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """An error that the user can mend; the text says how."""
+
+    code = ExitCode.UNEXPECTED
+
+
+class BadInputError(CommandError):
+    """A file cannot be used as it is."""
+
+    code = ExitCode.BAD_INPUT
+
+
+class ContradictionError(CommandError):
+    """The pairs cannot all hold."""
+
+    code = ExitCode.CONTRADICTION
+
+
+@contextmanager
+def errors_reported(debug: bool) -> Iterator[None]:
+    """Turn errors inside the block into a message on stderr and an exit code."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except CommandError as error:
+        _leave(str(error), error.code, debug)
+    except KeyboardInterrupt:
+        _leave("interrupted; nothing was written.", ExitCode.INTERRUPTED, debug)
+    except Exception as error:
+        # A report must fit on a line, and messages from afar may have several.
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        hint = "" if debug else " (`linkwise --debug ...` shows where)"
+        _leave(f"unexpected {text}{hint}", ExitCode.UNEXPECTED, debug)
+
+
+def _leave(message: str, code: ExitCode, debug: bool) -> None:
+    if debug:
+        typer.echo(traceback.format_exc(), err=True)
+    typer.secho("error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)
+    typer.echo(message, err=True)
+    raise typer.Exit(code)

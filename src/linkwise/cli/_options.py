@@ -1,0 +1,185 @@
+"""The arguments and options that commands share, and their checks."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# Headings of the help, in groups so that the columns stay narrow.
+COLUMNS, SEARCH, OUTPUT = "Columns", "Search", "Screen"
+
+_SIZE = re.compile(r"\d+(\.\d*)?\s*([kmgt]i?)?b?", re.IGNORECASE)
+
+
+class Method(StrEnum):
+    """How to use the pairs."""
+
+    KERNEL = "kernel"
+    SINGLE = "single"
+    MAHALANOBIS = "mahalanobis"
+
+
+class Search(StrEnum):
+    """How candidates are chosen."""
+
+    AUTO = "auto"
+    RANDOM = "random"
+    FOREST = "forest"
+    BAGGED_LINEAR = "bagged_linear"
+    GP = "gp"
+
+
+class FinalStep(StrEnum):
+    """What follows the search."""
+
+    NONE = "none"
+    SOFT = "soft"
+    HARD = "hard"
+
+
+class OnConflict(StrEnum):
+    """What to do with contradictions."""
+
+    RAISE = "raise"
+    DROP = "drop"
+
+
+class Dataset(StrEnum):
+    """Data sets that come with scikit-learn."""
+
+    BREAST_CANCER = "breast-cancer"
+    DIGITS = "digits"
+    IRIS = "iris"
+    WINE = "wine"
+
+
+def _positive(seconds: float | None) -> float | None:
+    if seconds is not None and not seconds > 0:
+        raise typer.BadParameter(f"{seconds} is not a positive number of seconds.")
+    return seconds
+
+
+def _jobs(n_jobs: int) -> int:
+    if n_jobs == 0:
+        raise typer.BadParameter("0 jobs do nothing; -1 is one for each core.")
+    return n_jobs
+
+
+def _size(text: str | None) -> str | None:
+    if text is not None and text != "none" and not _SIZE.fullmatch(text.strip()):
+        raise typer.BadParameter(
+            f"{text!r} is not a size; write for example 500MB, 4GiB, or none."
+        )
+    return text
+
+
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows to cluster: .csv or .tsv with a line of column names (also .gz, "
+        ".bz2, .xz), .parquet, or .npy.",
+        show_default=False,
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=COLUMNS,
+        help="Column of DATA that names the rows. It is no feature.",
+        show_default=False,
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        rich_help_panel=COLUMNS,
+        metavar="NAMES",
+        help="Use only these columns; commas between them, or repeat the option.",
+        show_default=False,
+    ),
+]
+DropColumn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop-column",
+        rich_help_panel=COLUMNS,
+        metavar="NAME",
+        help="Leave out a column; repeat the option for more.",
+        show_default=False,
+    ),
+]
+LabelsFile = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="LABELS",
+        help="File for the clusters: .csv, .tsv, .parquet or .npy. It is replaced only "
+        "when all went well.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", rich_help_panel=OUTPUT, help="Print one JSON object instead of text."
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", rich_help_panel=OUTPUT, help="Print nothing but errors."
+    ),
+]
+NoProgress = Annotated[
+    bool,
+    typer.Option(
+        "--no-progress",
+        rich_help_panel=OUTPUT,
+        help="Show no progress bar (nor is there one for more than 5,000 candidates).",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=2**32 - 1,
+        metavar="N",
+        rich_help_panel=SEARCH,
+        help="Seed; the same seed gives the same result.",
+    ),
+]
+NJobs = Annotated[
+    int,
+    typer.Option(
+        callback=_jobs,
+        metavar="N",
+        rich_help_panel=SEARCH,
+        help="Threads; -1 for all cores. The result is the same.",
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        callback=_positive,
+        metavar="SECONDS",
+        rich_help_panel=SEARCH,
+        help="Then the search ends with the best so far.",
+        show_default=False,
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        callback=_size,
+        metavar="SIZE",
+        rich_help_panel=SEARCH,
+        help="Memory for kernel matrices, such as 500MB; none for no limit.",
+        show_default="4GiB",
+    ),
+]

@@ -1,0 +1,112 @@
+"""Results on disk: all of them or none, and never half a file."""
+
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from linkwise._typing import IntArray
+from linkwise.cli._data import Table
+from linkwise.cli._errors import BadInputError
+
+LABEL_ENDINGS = (".csv", ".tsv", ".npy", ".parquet")
+
+Writer = Callable[[Path], None]
+
+
+def check_labels_path(path: Path) -> None:
+    """Raise a usage error if labels cannot be written under such a name."""
+    if path.suffix.lower() not in LABEL_ENDINGS:
+        raise typer.BadParameter(
+            f"{path} must end in {', '.join(LABEL_ENDINGS)}.", param_hint="--out"
+        )
+
+
+def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Raise if a result could not be written, before the work is done.
+
+    A result must not replace what it is made from, nor another result.
+    """
+    taken = [path.resolve() for path in inputs]
+    for path in outputs:
+        if path.resolve() in taken:
+            raise typer.BadParameter(
+                f"{path} is also another file of this command; choose another name."
+            )
+        taken.append(path.resolve())
+        if path.is_dir():
+            raise BadInputError(f"{path} is a folder; give the name of a file.")
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise BadInputError(f"{path}: there is no folder {folder}; make it first.")
+        # Trying is the only sure test: permissions, quotas, read-only mounts.
+        probe = _unfinished(path)
+        try:
+            probe.touch(exist_ok=False)
+            probe.unlink()
+        except OSError as error:
+            raise BadInputError(
+                f"{path}: the folder cannot be written to: {error.strerror}."
+            ) from None
+
+
+def write_all(writers: Sequence[tuple[Path, Writer]]) -> None:
+    """Write files beside their places, then move all of them in."""
+    unfinished = [_unfinished(path) for path, _ in writers]
+    try:
+        for (path, write), part in zip(writers, unfinished, strict=True):
+            try:
+                write(part)
+            except OSError as error:
+                raise BadInputError(
+                    f"{path} cannot be written: {error.strerror or error}."
+                ) from None
+        for (path, _), part in zip(writers, unfinished, strict=True):
+            os.replace(part, path.resolve())
+    finally:
+        for part in unfinished:
+            part.unlink(missing_ok=True)
+
+
+def _unfinished(path: Path) -> Path:
+    """Return a name that nobody uses, in the folder that a link leads to."""
+    target = path.resolve()
+    # The ending stays last: writers go by it.
+    return target.with_name(f".{target.stem}.{uuid.uuid4().hex}.tmp{target.suffix}")
+
+
+def labels_writer(path: Path, table: Table, labels: IntArray) -> Writer:
+    """Return a function that writes the cluster of each row."""
+
+    def write(part: Path) -> None:
+        import pandas as pd
+
+        if path.suffix.lower() == ".npy":
+            np.save(part, labels)
+            return
+        ids: Sequence[Any] = range(len(labels)) if table.ids is None else table.ids
+        name = table.id_column or "row"
+        columns = {"id" if name == "cluster" else name: ids, "cluster": labels}
+        frame = pd.DataFrame(columns)
+        if path.suffix.lower() == ".parquet":
+            frame.to_parquet(part, index=False)
+        else:
+            sep = "\t" if path.suffix.lower() == ".tsv" else ","
+            frame.to_csv(part, sep=sep, index=False)
+
+    return write
+
+
+def model_writer(model: Any) -> Writer:
+    """Return a function that writes a fitted model."""
+
+    def write(part: Path) -> None:
+        import joblib
+
+        joblib.dump(model, part)
+
+    return write

@@ -1,0 +1,123 @@
+"""The command ``linkwise predict``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import linkwise
+from linkwise.cli._data import Table, check_features, read_table
+from linkwise.cli._errors import BadInputError
+from linkwise.cli._outputs import (
+    check_labels_path,
+    check_outputs,
+    labels_writer,
+    write_all,
+)
+from linkwise.cli._screen import Screen, counted, listed
+from linkwise.cli._text_files import require_file
+from linkwise.cli._words import cluster_sizes
+from linkwise.estimators import (
+    ConstrainedKernelKMeans,
+    KernelCSC,
+    MahalanobisCSC,
+    SingleKernelCSC,
+)
+
+_KNOWN = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
+
+
+def run_predict(
+    model_path: Path,
+    data: Path,
+    out: Path,
+    id_column: str | None,
+    dropped: Sequence[str],
+    screen: Screen,
+) -> None:
+    """Give the rows of a file the clusters of a model, write them, report."""
+    check_labels_path(out)
+    check_outputs([out], [model_path, data])
+    with screen.notes_of_warnings():
+        model = _load(model_path)
+    table = read_table(data, id_column)
+    columns = _columns_of(model, model_path, table, dropped, screen)
+    features = check_features(table, columns, dropped, screen)
+    with screen.notes_of_warnings():
+        labels = model.predict(features)
+    write_all([(out, labels_writer(out, table, labels))])
+    sizes = cluster_sizes(labels, model.n_clusters)
+    values = {
+        "command": "predict",
+        "version": linkwise.__version__,
+        "model": str(model_path),
+        "data": str(data),
+        "rows": table.n_rows,
+        "features": features.shape[1],
+        "cluster_sizes": sizes,
+        "labels": str(out),
+    }
+    screen.report(
+        values,
+        [
+            (
+                "data",
+                [
+                    f"{counted(table.n_rows, 'row')}, "
+                    f"{counted(features.shape[1], 'feature')}"
+                ],
+            ),
+            ("clusters", [f"{listed(sizes, 20)} rows"]),
+            ("labels", [str(out)]),
+        ],
+    )
+
+
+def _load(path: Path) -> Any:
+    """Return the model of a file."""
+    import joblib
+
+    require_file(path)
+    try:
+        model = joblib.load(path)
+    except Exception as error:  # a damaged pickle can raise anything
+        text = " ".join(str(error).split())
+        raise BadInputError(
+            f"{path} is not a model of `linkwise cluster --model`: "
+            f"{type(error).__name__}: {text}"
+        ) from error
+    if not isinstance(model, _KNOWN) or not hasattr(model, "labels_"):
+        raise BadInputError(
+            f"{path} holds a {type(model).__name__}, not a fitted model of linkwise."
+        )
+    if not isinstance(getattr(model, "n_features_in_", None), int):
+        raise BadInputError(
+            f"{path}: the model was not fitted on one table; use it from Python."
+        )
+    return model
+
+
+def _columns_of(
+    model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
+) -> list[str]:
+    """Return the columns of the data that the model takes, in its order."""
+    available = [str(name) for name in table.frame.columns]
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or not table.has_names:
+        n_available = len(set(available) - set(dropped))
+        if n_available != model.n_features_in_:
+            raise BadInputError(
+                f"{table.path} has {counted(n_available, 'column')} to predict from, "
+                f"but {path} was fitted on {model.n_features_in_}. Leave others out "
+                "with --drop-column NAME, or name the ids with --id-column."
+            )
+        return []
+    missing = [name for name in names if name not in available]
+    if missing:
+        raise BadInputError(
+            f"{table.path} lacks {counted(len(missing), 'column')} that {path} was "
+            f"fitted on: {listed(missing)}. The file has {listed(available)}."
+        )
+    extra = [name for name in available if name not in set(names) | set(dropped)]
+    if extra:
+        screen.note(f"columns that the model does not use: {listed(extra)}.")
+    return list(names)

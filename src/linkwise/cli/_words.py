@@ -1,0 +1,97 @@
+"""Numbers and reasons in words, shared by the reports of the commands."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from linkwise._typing import IntArray
+from linkwise.cli._screen import counted
+from linkwise.constraints import Constraints
+
+_ENDS = {
+    "budget": "all candidates tried",
+    "score": "every pair holds",
+    "patience": "no better one was found for long",
+    "time": "the time limit was reached",
+    "callback": "stopped by a callback",
+    "interrupt": "interrupted, the best so far is kept",
+    "exhausted": "nothing else to try",
+    "no pairs": "no pairs to choose by",
+}
+_DECIMAL = re.compile(r"\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
+_N_CHOSEN = 10
+
+
+def chosen_parts(model: Any) -> list[dict[str, Any]]:
+    """Return the kernels or features that a fitted model uses, the heaviest first."""
+    if hasattr(model, "kernel_weights_"):
+        names, weights = model.kernel_names_, model.kernel_weights_
+    else:
+        weights = model.feature_weights_
+        plain = [f"x{place}" for place in range(len(weights))]
+        names = getattr(model, "feature_names_in_", plain)
+    order = np.argsort(-weights, kind="stable")
+    return [
+        {"name": str(names[place]), "weight": float(weights[place])}
+        for place in order[: np.count_nonzero(weights)]
+    ]
+
+
+def chosen_lines(parts: list[dict[str, Any]]) -> list[str]:
+    """Return one line for each chosen part, with the digits that matter."""
+    lines = [
+        f"{part['weight']:.2f}  {_DECIMAL.sub(_three_digits, part['name'])}"
+        for part in parts[:_N_CHOSEN]
+    ]
+    more = len(parts) - _N_CHOSEN
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _three_digits(match: re.Match[str]) -> str:
+    return f"{float(match.group()):.3g}"
+
+
+def search_line(model: Any, seconds: float) -> str:
+    """Return how long the search was and why it ended."""
+    reason = _ENDS.get(model.stopped_by_, model.stopped_by_)
+    tried = counted(len(model.history_), "candidate")
+    return f"{tried} in {seconds:.1f} s: {reason}"
+
+
+def pairs_values(pairs: Constraints, n_rows: int) -> dict[str, int]:
+    """Return the numbers of pairs, given and entailed; the pairs are consistent."""
+    closure = pairs.closure(n_rows)
+    return {
+        "must_links": pairs.n_must_link,
+        "cannot_links": pairs.n_cannot_link,
+        "entailed_must_links": closure.n_must_link,
+        "entailed_cannot_links": closure.n_cannot_link,
+    }
+
+
+def pairs_line(values: dict[str, int]) -> str:
+    """Return the numbers of pairs in words."""
+    n_given = values["must_links"] + values["cannot_links"]
+    n_entailed = values["entailed_must_links"] + values["entailed_cannot_links"]
+    line = (
+        f"{n_given:,} ({values['must_links']:,} must-link, "
+        f"{values['cannot_links']:,} cannot-link)"
+    )
+    more = n_entailed - n_given
+    follow = "follows" if more == 1 else "follow"
+    return f"{line}; {more:,} more {follow} from them" if more else line
+
+
+def per_cent(share: float) -> str:
+    """Return a share in per cent; 100 % only if nothing is missing."""
+    if np.isnan(share):
+        return "no pairs"
+    # 99.97 % of many pairs is not all of them.
+    return f"{100 if share == 1 else min(100 * share, 99.9):.1f} %"
+
+
+def cluster_sizes(labels: IntArray, n_clusters: int) -> list[int]:
+    """Return the number of rows of each cluster."""
+    sizes: list[int] = np.bincount(labels, minlength=n_clusters).tolist()
+    return sizes
