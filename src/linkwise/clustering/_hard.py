@@ -66,7 +66,7 @@ def hard_kmeans(
     while not converged and n_iter < max_iter:
         n_iter += 1
         distances = space.sample_weight * squared_distances(space, sums)
-        new_labels = placer.place(distances)
+        new_labels = placer.place(distances, labels)
         converged = n_iter > 1 and np.array_equal(new_labels, labels)
         labels = new_labels
         sums.move(labels)
@@ -101,8 +101,12 @@ class _Placer:
         # Stable, so equal degrees keep the component order.
         self._order = np.argsort(-np.diff(closure.cl_indptr), kind="stable")
 
-    def place(self, distances: FloatArray) -> IntArray:
-        """Return labels (n,) without violations, cheap under ``distances`` (k, n)."""
+    def place(self, distances: FloatArray, current: IntArray) -> IntArray:
+        """Return labels (n,) without violations, cheap under ``distances`` (k, n).
+
+        Of equally cheap ones the ``current`` label of a component is kept, if it has
+        only one.
+        """
         cost = np.empty((self._n_clusters, self._closure.n_components))
         for c in range(self._n_clusters):
             cost[c] = np.bincount(
@@ -110,20 +114,30 @@ class _Placer:
                 weights=distances[c],
                 minlength=self._closure.n_components,
             )
-        labels = self._greedy(cost)
+        firsts = self._closure.members[self._closure.indptr[:-1]]
+        together = np.bincount(
+            self._closure.component, current == current[firsts][self._closure.component]
+        )
+        current = np.where(together == self._closure.size, current[firsts], -1)
+        labels = self._greedy(cost, current)
         if labels is None:
             labels = self._from_witness(cost)
         self._fill_empty(cost, labels)
         return labels[self._closure.component]
 
-    def _greedy(self, cost: FloatArray) -> IntArray | None:
+    def _greedy(self, cost: FloatArray, current: IntArray) -> IntArray | None:
         """Return cluster of each component, or None at a dead end in every order."""
         labels = np.empty(self._closure.n_components, dtype=np.intp)
         order = self._order
         n_tries = 1 if self._witness is not None else 1 + self._n_retries
         for _ in range(n_tries):
             stuck = place_without_violation(
-                cost, order, self._closure.cl_indptr, self._closure.cl_indices, labels
+                cost,
+                order,
+                self._closure.cl_indptr,
+                self._closure.cl_indices,
+                current,
+                labels,
             )
             if stuck < 0:
                 return labels

@@ -113,6 +113,7 @@ def descend(
     plateau = np.empty(max_iter, np.uint64)
     n_plateau = 0
     explained = -np.inf
+    n_free = 0
     n_iter = -1  # the first round only takes the sums of the start
     goes_back = False
     while n_iter < max_iter or goes_back:
@@ -144,11 +145,14 @@ def descend(
         )
         if goes_back:
             return n_iter, True, total, new_explained
-        if not new_explained > explained:
+        if n_iter == 0:
+            # There is no way back to a start with an empty cluster.
+            n_free = 1 if mass.min() <= 0.0 else 0
+        scale = max(abs(total), abs(total - explained))
+        if n_iter > n_free and not new_explained > explained + 1e-12 * scale:
             # Indefinite kernels can rise, and anything can walk on a plateau: then
             # only a labelling that was there before ends it.
-            rounding = 1e-9 * max(abs(total), abs(total - explained))
-            goes_back = not new_explained >= explained - rounding
+            goes_back = not new_explained >= explained - 1e-9 * scale
             plateau[n_plateau] = fingerprint(labels)
             n_plateau += 1
             mark = fingerprint(new_labels)
@@ -441,6 +445,7 @@ def place_without_violation(
     order,  # IN  (g,), visiting order
     cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
     cl_indices,  # IN
+    current,  # IN  (g,), clusters so far, kept where as cheap; -1: none
     labels,  # OUT (g,)
 ):
     """Give each component its cheapest allowed cluster; return the one that has none.
@@ -461,5 +466,10 @@ def place_without_violation(
                 best = c
         if best < 0:
             return g
+        stay = current[g]
+        if stay >= 0 and not closed[stay]:
+            scale = max(abs(cost[best, g]), abs(cost[stay, g]))
+            if cost[stay, g] <= cost[best, g] + 1e-12 * scale:
+                best = stay
         labels[g] = best
     return -1

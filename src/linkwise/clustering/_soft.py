@@ -12,6 +12,9 @@ from linkwise.constraints import Closure
 from linkwise.kernels import GroupSums, Space
 
 
+_MAX_SWEEPS = 100  # of a round; the centres stand still meanwhile
+
+
 class ConstrainedResult(NamedTuple):
     """Where a constrained clustering ended."""
 
@@ -76,7 +79,7 @@ def soft_kmeans(
     penalty_weight : float, default=1.0
         Factor on all prices.
     max_iter : int, default=100
-        Limit on the rounds, and on the sweeps of each round.
+        Limit on the rounds; each sweeps over the points until none moves.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def soft_kmeans(
         n_iter += 1
         distances = space.sample_weight * squared_distances(space, sums)
         n_moves = 0
-        for _ in range(max_iter):
+        for _ in range(_MAX_SWEEPS):
             n_moves_now = relabel_in_turn(
                 distances,
                 order,

@@ -143,15 +143,15 @@ class KernelBank:
         bases: dict[Base, FloatArray] = {}
         if not stored:
             if len(kept) <= room:
-                stored = evaluation.packed(kept)
+                stored = evaluation.packed({i: sums[i].unit for i in kept})
             else:
-                bases, stored = _regenerable(evaluation, kept, room)
+                bases, stored = _regenerable(evaluation, kept, sums, room)
         norms = np.array([1.0 / scatter(sums[i], mass) for i in kept])
         packed = {}
         for new, old in enumerate(kept):
             if old in stored:
                 packed[new] = stored[old]
-                packed[new] *= np.float32(norms[new])
+                packed[new] *= np.float32(norms[new] * sums[old].unit)
         return cls(
             n_samples,
             weight,
@@ -370,7 +370,7 @@ def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:
 
 
 def _regenerable(
-    evaluation: Evaluation, kept: list[int], room: float
+    evaluation: Evaluation, kept: list[int], sums: list[KernelSums], room: float
 ) -> tuple[dict[Base, FloatArray], dict[int, FloatArray]]:
     """Return base matrices from which kernels follow, and the kernels with none."""
     bases = dict.fromkeys(evaluation.base_of(i) for i in kept)
@@ -385,7 +385,9 @@ def _regenerable(
             f"matrices; max_memory leaves room for {int(room)} of these. Raise "
             "max_memory, or cluster a sample of the rows and predict the others."
         )
-    return evaluation.packed_bases(names), evaluation.packed(others)
+    return evaluation.packed_bases(names), evaluation.packed(
+        {i: sums[i].unit for i in others}
+    )
 
 
 def _block_of(packed: FloatArray, block: Block) -> FloatArray:

@@ -65,9 +65,8 @@ class CombinedKernel:
         total: FloatArray | None = None
         bases: dict[tuple[int, str], FloatArray] = {}
         for entry, coefficient in zip(self._entries, self.coefficients, strict=True):
-            # Rounded as in the training matrices, so training rows find their labels.
-            part = self._cross(entry, X, bases).astype(np.float32)
-            part *= np.float32(coefficient)
+            # Rounded as the training matrices, so that training rows find their labels.
+            part = (coefficient * self._cross(entry, X, bases)).astype(np.float32)
             total = part if total is None else total + part
         assert total is not None
         return total

@@ -27,7 +27,10 @@ class Evaluation(NamedTuple):
         sample_weight: FloatArray,  # (n,)
         stored: dict[int, FloatArray],
     ) -> list[KernelSums]:
-        """Return the sums of all kernels; fill the packed matrices ``stored``."""
+        """Return the sums of all kernels; fill the packed matrices ``stored``.
+
+        What is stored is in units of ``KernelSums.unit``, so that float32 can hold it.
+        """
         totals = [_Totals(sample_weight) for _ in self.entries]
         for block in blocks(self.n_samples):
             bases: dict[Base, FloatArray] = {}
@@ -37,18 +40,19 @@ class Evaluation(NamedTuple):
                     values = self._values(i, block, bases)
                     total.add(values, block)
                     if i in stored:
-                        stored[i][block.start : block.stop] = values.ravel()
+                        part = (values / total.unit).ravel()
+                        stored[i][block.start : block.stop] = part
         return [total.result() for total in totals]
 
-    def packed(self, chosen: Iterable[int]) -> dict[int, FloatArray]:
-        """Return the packed matrices of some kernels."""
+    def packed(self, units: dict[int, float]) -> dict[int, FloatArray]:
+        """Return the packed matrices of some kernels, in given units."""
         size = packed_size(self.n_samples)
-        stored = {i: np.empty(size, dtype=np.float32) for i in chosen}
+        stored = {i: np.empty(size, dtype=np.float32) for i in units}
         for block in blocks(self.n_samples):
             bases: dict[Base, FloatArray] = {}
             for i, matrix in stored.items():
-                values = self._values(i, block, bases)
-                matrix[block.start : block.stop] = values.ravel()
+                part = (self._values(i, block, bases) / units[i]).ravel()
+                matrix[block.start : block.stop] = part
         return stored
 
     def packed_bases(self, names: Iterable[Base]) -> dict[Base, FloatArray]:
@@ -98,6 +102,7 @@ class _Totals:
         self._trace = self._total = 0.0
         self._least_diagonal = np.inf
         self._largest = 0.0
+        self.unit = 0.0  # the largest value of the first blocks
 
     def add(self, values: FloatArray, block: Block) -> None:
         """Count a block of the lower triangle, and its mirror image."""
@@ -109,8 +114,12 @@ class _Totals:
         self._least_diagonal = min(self._least_diagonal, float(own.diagonal().min()))
         largest = max(float(values.max()), -float(values.min()))
         self._largest = max(self._largest, largest) if largest == largest else np.nan
+        if self.unit == 0.0:
+            self.unit = largest if 0.0 < largest < np.inf else 1.0
 
     def result(self) -> KernelSums:
         """Return the sums; a kernel counts as finite if float32 can hold it."""
-        is_finite = self._largest < float(np.finfo(np.float32).max)
-        return KernelSums(self._trace, self._total, self._least_diagonal, is_finite)
+        is_finite = self._largest / self.unit < float(np.finfo(np.float32).max)
+        return KernelSums(
+            self._trace, self._total, self._least_diagonal, is_finite, self.unit
+        )

@@ -10,6 +10,7 @@ class KernelSums(NamedTuple):
     total: float  # sum of w_i w_j K_ij
     least_diagonal: float
     is_finite: bool
+    unit: float = 1.0  # a typical large value
 
 
 def scatter(sums: KernelSums, mass: float) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -28,7 +28,7 @@ class Points:
 
     def plain(self) -> Any:
         """Return the values as a kernel function of the user expects them."""
-        if self.origin is None:
+        if not issparse(self.values) or self.origin is None:
             return self.values
         return self.values.toarray() - self.origin
 
@@ -76,8 +76,15 @@ class Standardized:
         if issparse(X):
             X = X.tocsr()
             mean = X.T @ weight
-            centred_square = X.multiply(X).T @ weight - mean**2
-            variance = np.maximum(centred_square, 0.0)
+            # Two passes, as for dense data: the difference of the mean square and the
+            # squared mean would lose columns far from zero.
+            row_weight = np.repeat(weight, np.diff(X.indptr))
+            deviation = (X.data - mean[X.indices]) ** 2
+            n_columns = X.shape[1]
+            variance = np.bincount(X.indices, row_weight * deviation, n_columns)
+            filled = np.bincount(X.indices, row_weight, n_columns)
+            has_zeros = np.bincount(X.indices, minlength=n_columns) < X.shape[0]
+            variance += np.where(has_zeros, 1.0 - filled, 0.0) * mean**2
         else:
             mean = weight @ X
             variance = weight @ (X - mean) ** 2
@@ -95,8 +102,20 @@ class Standardized:
         return Points((X - self.mean) / self.scale)
 
 
+def _alike(left: Points, right: Points) -> Points:
+    """Return ``left`` in the form of ``right``: both sparse, or both dense."""
+    if issparse(left.values) == issparse(right.values):
+        return left
+    if issparse(left.values):
+        values = left.plain()
+        return Points(values.toarray() if issparse(values) else values)
+    origin = 0.0 if right.origin is None else right.origin
+    return Points(csr_array(left.values + origin), right.origin)
+
+
 def inner_products(left: Points, right: Points) -> FloatArray:
     """Return the inner products, shape (len(left), len(right))."""
+    left = _alike(left, right)
     product = left.values @ right.values.T
     if issparse(product):
         product = product.toarray()
@@ -111,6 +130,7 @@ def inner_products(left: Points, right: Points) -> FloatArray:
 
 def squared_distances(left: Points, right: Points) -> FloatArray:
     """Return the squared Euclidean distances, shape (len(left), len(right))."""
+    left = _alike(left, right)
     if issparse(left.values):
         product = (left.values @ right.values.T).toarray()
         norms = [_squared_norms(p.values) for p in (left, right)]
@@ -126,6 +146,7 @@ def squared_distances(left: Points, right: Points) -> FloatArray:
 
 def manhattan(left: Points, right: Points) -> FloatArray:
     """Return the L1 distances, shape (len(left), len(right))."""
+    left = _alike(left, right)
     if issparse(left.values):
         return manhattan_distances(left.values, right.values)
     return cdist(left.values, right.values, "cityblock")

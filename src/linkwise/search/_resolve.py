@@ -46,7 +46,7 @@ def search_for(
     Examples
     --------
     >>> from linkwise.search import SparseVectors, search_for
-    >>> search_for("auto", SparseVectors(62), candidate_seconds=0.001, n_candidates=1000)
+    >>> search_for("auto", SparseVectors(62), 0.001, n_candidates=1000)
     RandomSearch(batch_size=50)
     """
     if search == "auto":
