@@ -25,6 +25,7 @@ from linkwise.kernels import (
     Laplacian,
     Linear,
     Polynomial,
+    Precomputed,
     Standardized,
 )
 from linkwise.search import RandomSearch
@@ -86,9 +87,10 @@ class TestHistory:
 
     def test_names_that_repeat_get_a_number(self, overlapping):
         X, _, pairs = overlapping
-        model = KernelCSC(3, kernels=[X @ X.T, RBF(0.1)(X, X)], filter="none")
+        kernels = [Precomputed(gram, name="mine") for gram in (X @ X.T, RBF(0.1)(X, X))]
+        model = KernelCSC(3, kernels=kernels, filter="none")
         table = model.fit(X, constraints=pairs).history_
-        assert list(table)[3:] == ["precomputed", "precomputed (2)"]
+        assert list(table)[3:] == ["mine", "mine (2)"]
 
     def test_features_may_be_called_like_other_columns(self, overlapping):
         X, _, pairs = overlapping

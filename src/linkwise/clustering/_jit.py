@@ -108,7 +108,8 @@ def descend(
     total = 0.0
     for i in range(n):
         total += sample_weight[i] * diagonal[i]
-    new_labels = labels.copy()
+    new_labels = np.empty_like(labels)
+    copy_labels(labels, new_labels)
     cost = np.empty(n)
     plateau = np.empty(max_iter, np.uint64)
     n_plateau = 0
@@ -119,7 +120,7 @@ def descend(
     while n_iter < max_iter or goes_back:
         rebuild = True
         if goes_back:
-            new_labels[:] = labels
+            copy_labels(labels, new_labels)
         elif n_iter < 0:
             n_iter = 0
         else:
@@ -146,22 +147,36 @@ def descend(
         if goes_back:
             return n_iter, True, total, new_explained
         if n_iter == 0:
-            # There is no way back to a start with an empty cluster.
-            n_free = 1 if mass.min() <= 0.0 else 0
-        scale = max(abs(total), abs(total - explained))
-        if n_iter > n_free and not new_explained > explained + 1e-12 * scale:
-            # Indefinite kernels can rise, and anything can walk on a plateau: then
-            # only a labelling that was there before ends it.
-            goes_back = not new_explained >= explained - 1e-9 * scale
-            plateau[n_plateau] = fingerprint(labels)
-            n_plateau += 1
-            mark = fingerprint(new_labels)
-            for t in range(n_plateau):
-                goes_back = goes_back or plateau[t] == mark
+            for c in range(mass.shape[0]):
+                if mass[c] <= 0.0:
+                    n_free = 1  # no way back to a start with an empty cluster
+        if n_iter > n_free:
+            rounding = 1e-12 * max(abs(total), abs(total - explained))
+            rises = not new_explained >= explained - rounding
+            stands = not new_explained > explained + rounding
+            if stands or n_plateau > 0:
+                # Indefinite kernels can rise, and anything can walk on a plateau: then
+                # only a labelling that was there before ends it.
+                goes_back = rises
+                plateau[n_plateau] = fingerprint(labels)
+                n_plateau += 1
+                mark = fingerprint(new_labels)
+                for t in range(n_plateau):
+                    goes_back = goes_back or plateau[t] == mark
         if not goes_back:
-            labels[:] = new_labels
+            copy_labels(new_labels, labels)
             explained = new_explained
     return max_iter, False, total, explained
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def copy_labels(
+    source,  # IN  (n,)
+    target,  # OUT (n,)
+):
+    """Copy labels one by one; slices would take long to compile."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -314,14 +329,17 @@ def place_components(
 ):
     """Give each component the cluster that breaks least, then the nearest seed."""
     k, n_components = distance.shape
-    cluster = np.full(n_components, -1)
+    cluster = np.empty(n_components, np.int64)
+    for g in range(n_components):
+        cluster[g] = -1
     for c in range(k):
         cluster[seeds[c]] = c
-    broken = np.zeros(k)
+    broken = np.empty(k)
     for g in range(n_components):
         if cluster[g] >= 0:
             continue
-        broken[:] = 0.0
+        for c in range(k):
+            broken[c] = 0.0
         for p in range(cl_indptr[g], cl_indptr[g + 1]):
             if cluster[cl_indices[p]] >= 0:
                 broken[cluster[cl_indices[p]]] += cl_weights[p]

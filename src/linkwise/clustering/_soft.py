@@ -11,7 +11,6 @@ from linkwise.clustering._kmeans import squared_distances
 from linkwise.constraints import Closure
 from linkwise.kernels import GroupSums, Space
 
-
 _MAX_SWEEPS = 100  # of a round; the centres stand still meanwhile
 
 

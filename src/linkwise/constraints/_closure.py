@@ -159,12 +159,12 @@ class Closure:
             total = np.array([block.sum() for block in self._cannot_link_blocks()])
         return read_only(total.astype(np.float64))
 
-    @property
+    @cached_property
     def cl_indptr(self) -> IntArray:
         """Row pointers of the cannot-link graph, shape (n_components + 1,)."""
         return self._adjacency[0]
 
-    @property
+    @cached_property
     def cl_indices(self) -> IntArray:
         """Neighbours of each component in the cannot-link graph, shape (2 p,)."""
         return self._adjacency[1]
@@ -355,19 +355,19 @@ class Closure:
         >>> Constraints([(0, 1), (1, 2)]).closure(3).n_violated([0, 0, 1])
         2
         """
-        together, clashes = self._count_equal(as_labels(labels, self.n_samples))
+        together, clashes = self._count_equal(labels)
         return self.n_must_link - together + clashes
 
     def _satisfied(self, labels: npt.ArrayLike) -> tuple[float, float, float, float]:
         """Return satisfied must-link and cannot-link weight, then both totals."""
-        checked = as_labels(labels, self.n_samples)
         common = self._common_weights
         if common is not None:
-            together, clashes = self._count_equal(checked)
+            together, clashes = self._count_equal(labels)
             # Only the ratio matters, and equal weights then give exact fractions.
             ratio = common[1] / common[0]
             apart = self.n_cannot_link - clashes
             return together, ratio * apart, self.n_must_link, ratio * self.n_cannot_link
+        checked = as_labels(labels, self.n_samples)
         (must, must_weight), (cannot, cannot_weight) = self._listed
         same = checked[must[0]] == checked[must[1]]
         different = checked[cannot[0]] != checked[cannot[1]]
@@ -391,9 +391,18 @@ class Closure:
         (_, must_weight), (_, cannot_weight) = self._listed
         return float(must_weight.sum()), float(cannot_weight.sum())
 
-    def _count_equal(self, labels: IntArray) -> tuple[int, int]:
+    def _count_equal(self, labels: npt.ArrayLike) -> tuple[int, int]:
         """Return the entailed must-link and cannot-link pairs with equal labels."""
-        return count_equal_pairs(labels, *self._score_plan)
+        if (
+            isinstance(labels, np.ndarray)
+            and labels.dtype == np.intp
+            and labels.shape == (self.n_samples,)
+        ):
+            # As our own clusterings give them: this is called very often.
+            counts = count_equal_pairs(labels, *self._score_plan)
+            if counts[0] >= 0:
+                return counts
+        return count_equal_pairs(as_labels(labels, self.n_samples), *self._score_plan)
 
     @cached_property
     def _score_plan(self) -> _ScorePlan:
@@ -457,14 +466,6 @@ def build_closure(
 
 def as_labels(labels: npt.ArrayLike, n_samples: int) -> IntArray:
     """Return checked labels as intp, shape (n_samples,)."""
-    if (
-        isinstance(labels, np.ndarray)
-        and labels.dtype == np.intp
-        and labels.shape == (n_samples,)
-        and labels.size
-        and labels.view(np.uintp).max() <= n_samples  # negative ones are huge there
-    ):
-        return labels  # as our own clusterings give them: this is called very often
     array = np.asarray(labels)
     if array.shape != (n_samples,):
         raise ValueError(

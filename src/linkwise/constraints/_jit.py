@@ -14,12 +14,15 @@ def count_equal_pairs(
 ):
     """Return the number of equal-label pairs inside and between components.
 
-    "Between" counts only components joined by a cannot-link. Packed histograms
-    cost the number of labels a component really has, not the number of clusters.
+    Both are -1 if some label is negative or larger than the number of points. "Between"
+    counts only components joined by a cannot-link. Packed histograms cost the number of
+    labels a component really has, not the number of clusters.
     """
     n_labels = 0
-    for p in points:
-        n_labels = max(n_labels, labels[p] + 1)
+    for label in labels:
+        if label < 0 or label > labels.shape[0]:
+            return -1, -1
+        n_labels = max(n_labels, label + 1)
     histogram = np.zeros(n_labels, np.intp)
     # Distinct labels of each component and how many points carry them, packed at the
     # component's place.

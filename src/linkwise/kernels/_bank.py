@@ -14,12 +14,11 @@ from linkwise.kernels._entries import (
     resolve,
     sources_of,
 )
-from linkwise.kernels._evaluation import Base, Evaluation
-from linkwise.kernels._families import Precomputed
+from linkwise.kernels._evaluation import Base, Evaluation, PackedBase
+from linkwise.kernels._families import ElementwiseKernel, Precomputed
 from linkwise.kernels._jit import combine_sums, mirror
 from linkwise.kernels._packed import (
     ROWS_PER_BLOCK,
-    Block,
     blocks,
     combine_packed,
     packed_size,
@@ -81,7 +80,7 @@ class KernelBank:
     _views: Views
     _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
     _stored: dict[int, FloatArray]  # packed Gram matrices with total scatter 1
-    _bases: dict[Base, FloatArray]  # packed base matrices
+    _bases: dict[Base, PackedBase]  # from which the other kernels are regenerated
     _known: "_KnownGroups | None" = None
 
     @classmethod
@@ -140,7 +139,7 @@ class KernelBank:
             stored = {i: np.empty(size, np.float32) for i in range(len(entries))}
         sums = evaluation.sums(weight, stored)
         kept = _survivors(sums, mass, filter)
-        bases: dict[Base, FloatArray] = {}
+        bases: dict[Base, PackedBase] = {}
         if not stored:
             if len(kept) <= room:
                 stored = evaluation.packed({i: sums[i].unit for i in kept})
@@ -184,7 +183,7 @@ class KernelBank:
     @property
     def nbytes(self) -> int:
         """Bytes held by matrices and sums."""
-        arrays = [*self._stored.values(), *self._bases.values()]
+        arrays = [*self._stored.values(), *(b.matrix for b in self._bases.values())]
         known = 0 if self._known is None else self._known.sums.nbytes
         return known + sum(a.nbytes for a in arrays)
 
@@ -241,22 +240,27 @@ class KernelBank:
     def _regenerate(
         self, chosen: IntArray, weights: FloatArray, gram: FloatArray
     ) -> None:
+        parts: list[tuple[FloatArray, ElementwiseKernel | None, float]] = []
+        for i, weight in zip(chosen.tolist(), weights.tolist(), strict=True):
+            if i in self._stored:
+                parts.append((self._stored[i], None, weight))
+            else:
+                view, kernel = self._entries[i]
+                matrix, unit = self._bases[view, kernel.base]
+                kernel, factor = kernel.in_unit(unit)
+                parts.append((matrix, kernel, factor * weight * self._norms[i]))
         for block in blocks(self.n_samples):
             target = gram[block.first : block.last, : block.last]
             target[:] = 0.0
-            for i, weight in zip(chosen, weights, strict=True):
-                if i in self._stored:
-                    part = _block_of(self._stored[i], block)
-                    target += np.float32(weight) * part
-                else:
-                    view, kernel = self._entries[i]
-                    part = _block_of(self._bases[view, kernel.base], block)
-                    target += np.float32(weight * self._norms[i]) * kernel.of_base(part)
+            for matrix, kernel, factor in parts:
+                values = matrix[block.start : block.stop].reshape(-1, block.last)
+                values = values if kernel is None else kernel.of_base(values)
+                target += np.float32(factor) * values
         mirror(ROWS_PER_BLOCK, gram)
 
     def scatter(self, weights: FloatArray) -> float:
         """Return the total scatter of the points in the geometry of some weights."""
-        return float(weights.sum())
+        return sum(weights.tolist())  # for so few, faster than numpy
 
     def candidate_seconds(self, n_clusters: int) -> float:
         """Return roughly how long it takes to cluster under some weights.
@@ -371,7 +375,7 @@ def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:
 
 def _regenerable(
     evaluation: Evaluation, kept: list[int], sums: list[KernelSums], room: float
-) -> tuple[dict[Base, FloatArray], dict[int, FloatArray]]:
+) -> tuple[dict[Base, PackedBase], dict[int, FloatArray]]:
     """Return base matrices from which kernels follow, and the kernels with none."""
     bases = dict.fromkeys(evaluation.base_of(i) for i in kept)
     others = [i for i in kept if evaluation.base_of(i) is None]
@@ -388,7 +392,3 @@ def _regenerable(
     return evaluation.packed_bases(names), evaluation.packed(
         {i: sums[i].unit for i in others}
     )
-
-
-def _block_of(packed: FloatArray, block: Block) -> FloatArray:
-    return packed[block.start : block.stop].reshape(-1, block.last)

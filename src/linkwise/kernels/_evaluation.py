@@ -15,6 +15,13 @@ from linkwise.kernels._views import BASES
 Base = tuple[int, str]  # a view and the name of one of its base matrices
 
 
+class PackedBase(NamedTuple):
+    """A packed base matrix, divided by a typical large value."""
+
+    matrix: FloatArray
+    unit: float
+
+
 class Evaluation(NamedTuple):
     """Kernels to be evaluated on their training points, never all at once."""
 
@@ -55,14 +62,19 @@ class Evaluation(NamedTuple):
                 matrix[block.start : block.stop] = part
         return stored
 
-    def packed_bases(self, names: Iterable[Base]) -> dict[Base, FloatArray]:
-        """Return packed base matrices of views."""
+    def packed_bases(self, names: Iterable[Base]) -> dict[Base, "PackedBase"]:
+        """Return packed base matrices of views, each in a unit of its own."""
         size = packed_size(self.n_samples)
-        stored = {name: np.empty(size, dtype=np.float32) for name in names}
-        for block in blocks(self.n_samples):
-            for name, matrix in stored.items():
-                matrix[block.start : block.stop] = self._base(*name, block).ravel()
-        return stored
+        bases = {}
+        for name in names:
+            matrix = np.empty(size, dtype=np.float32)
+            unit = 0.0
+            for block in blocks(self.n_samples):
+                values = self._base(*name, block)
+                unit = unit or float(np.abs(values).max()) or 1.0
+                matrix[block.start : block.stop] = (values / unit).ravel()
+            bases[name] = PackedBase(matrix, unit)
+        return bases
 
     def base_of(self, i: int) -> Base | None:
         """Return the base matrix from which a kernel follows entry by entry, if any."""

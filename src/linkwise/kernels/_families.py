@@ -1,7 +1,7 @@
 """Kernel families, and the grid of them that the paper searches."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -29,6 +29,9 @@ class ElementwiseKernel(Protocol):
     def of_base(self, values: FloatArray) -> FloatArray:
         """Return the kernel values for values of the base matrix."""
 
+    def in_unit(self, unit: float) -> tuple["ElementwiseKernel", float]:
+        """Return a kernel and a factor that take base values divided by ``unit``."""
+
 
 class _Elementwise:
     """The call that all elementwise kernels share."""
@@ -37,6 +40,13 @@ class _Elementwise:
 
     def of_base(self, values: FloatArray) -> FloatArray:
         raise NotImplementedError
+
+    def in_unit(self, unit: float) -> tuple[ElementwiseKernel, float]:
+        """Return a kernel and a factor that take base values divided by ``unit``.
+
+        Here ``gamma`` is what multiplies base values.
+        """
+        return replace(self, gamma=self.gamma * unit), 1.0  # type: ignore
 
     def __call__(self, X: Any, Y: Any) -> FloatArray:
         """Return the cross Gram matrix, shape (len(X), len(Y))."""
@@ -115,6 +125,10 @@ class Linear(_Elementwise):
     def of_base(self, values: FloatArray) -> FloatArray:
         """Return the inner products themselves."""
         return values
+
+    def in_unit(self, unit: float) -> tuple[ElementwiseKernel, float]:
+        """Return a kernel and a factor that take base values divided by ``unit``."""
+        return self, unit
 
 
 @dataclass(frozen=True)

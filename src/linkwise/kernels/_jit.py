@@ -13,7 +13,6 @@ def add_five(
     e,  # IN
     weights,  # IN  (5,), float32; zero for matrices that only fill the call
     rows_per_block,  # IN
-    add,  # IN  add to what stands in gram, or replace it
     gram,  # OUT (n, n), float32; the lower block triangle only
 ):
     """Write the weighted sum of five packed matrices into the lower block rows."""
@@ -32,12 +31,8 @@ def add_five(
             row = flat[begin : begin + length]
             r, s, t = a[p : p + length], b[p : p + length], c[p : p + length]
             u, q = d[p : p + length], e[p : p + length]
-            if add:
-                for j in range(length):
-                    row[j] += v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
-            else:
-                for j in range(length):
-                    row[j] = v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
+            for j in range(length):
+                row[j] = v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
             p += length
 
 
@@ -72,6 +67,7 @@ def move_rows(
     # Every moved row leaves one group and enters another: sort these changes by
     # group, so that one group's total is visited once for four rows.
     ends = np.zeros(k + 1, np.int64)
+    position = np.empty(k, np.int64)
     for i in range(n):
         if old[i] != new[i]:
             if old[i] >= 0:
@@ -79,10 +75,10 @@ def move_rows(
             if new[i] >= 0:
                 ends[new[i] + 1] += 1
     for c in range(k):
+        position[c] = ends[c]
         ends[c + 1] += ends[c]
     changes = np.empty(ends[k], np.int64)
     factors = np.empty(ends[k], np.float64)
-    position = ends[:k].copy()
     for i in range(n):
         if old[i] != new[i]:
             w = row_weight[i]
@@ -129,14 +125,19 @@ def move_groups(
     inner,  # OUT (k,), Q: kernel sums inside groups
 ):
     """Change the groups; return the scatter that their centres explain."""
+    n_groups, n_columns = totals.shape
     if rebuild:
-        totals[:] = 0.0
-        mass[:] = 0.0
-        old[:] = -1
+        for c in range(n_groups):
+            mass[c] = 0.0
+            for j in range(n_columns):
+                totals[c, j] = 0.0
+        for i in range(old.shape[0]):
+            old[i] = -1
     move_rows(rows, sample_weight, old, new, totals, mass)
     if spread.shape[0] > 0:
         np.dot(totals, spread, sums)
-    inner[:] = 0.0
+    for c in range(n_groups):
+        inner[c] = 0.0
     for i in range(new.shape[0]):
         c = new[i]
         old[i] = c
@@ -170,7 +171,8 @@ def combine_sums(
             part, w = parts[chosen[s], g], weights[s]
             for i in range(n):
                 row[i] += w * part[i]
-    inner[:] = 0.0
+    for g in range(n_groups):
+        inner[g] = 0.0
     for i in range(n):
         g = groups[i]
         if g >= 0:

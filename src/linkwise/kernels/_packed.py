@@ -56,12 +56,17 @@ def combine_packed(
     matrices: list[FloatArray], weights: FloatArray, out: FloatArray
 ) -> FloatArray:
     """Write the weighted sum of packed matrices into the square matrix ``out``."""
-    for start in range(0, len(matrices), 5):
-        group = matrices[start : start + 5]
-        coefficients = np.zeros(5, dtype=np.float32)
-        coefficients[: len(group)] = weights[start : start + 5]
-        a, b, c, d, e = group + [group[0]] * (5 - len(group))
-        add_five(a, b, c, d, e, coefficients, ROWS_PER_BLOCK, start > 0, out)
+    if len(matrices) > 5:  # rare: all but four become one
+        rest = len(matrices) - 4
+        first = np.float32(weights[0]) * matrices[0]
+        for weight, matrix in zip(weights[1:rest], matrices[1:rest], strict=True):
+            first += np.float32(weight) * matrix
+        matrices = [first, *matrices[rest:]]
+        weights = np.concatenate([[1.0], weights[rest:]])
+    coefficients = np.zeros(5, dtype=np.float32)
+    coefficients[: len(matrices)] = weights
+    a, b, c, d, e = matrices + [matrices[0]] * (5 - len(matrices))
+    add_five(a, b, c, d, e, coefficients, ROWS_PER_BLOCK, out)
     if len(out) > ROWS_PER_BLOCK:
         mirror(ROWS_PER_BLOCK, out)
     return out

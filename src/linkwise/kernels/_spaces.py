@@ -53,10 +53,8 @@ class GroupSums:
         self.rows, self.spread, self.sample_weight = rows, spread, sample_weight
         self.totals = np.zeros((n_groups, rows.shape[1]))
         self.sums = np.empty((n_groups, n_samples)) if spread.size else self.totals
-        self.inner = np.zeros(n_groups)
-        self.mass = np.zeros(n_groups)
-        self.labels = np.empty(n_samples, dtype=np.intp)
-        self.labels.fill(-1)
+        self.inner, self.mass = np.zeros((2, n_groups))
+        self.labels = np.full(n_samples, -1)
         self.explained = 0.0
         self._n_moves = 0
 

@@ -1,0 +1,33 @@
+"""Compiled loops of the clustering methods do what their source says."""
+
+import numpy as np
+from tests.clustering.plain import draw_constraints, draw_problem
+from tests.contracts.compiled import watch_compiled
+
+from linkwise.clustering import _jit, farthest_first, hard_kmeans, kmeans, soft_kmeans
+from linkwise.kernels import FeatureSpace, GramSpace
+
+
+def test_every_compiled_loop_equals_its_source(monkeypatch):
+    compiled, called = watch_compiled(_jit, monkeypatch)
+    for seed in range(4):
+        problem = draw_problem(seed)
+        n, k, rng = len(problem.X), problem.k, problem.rng
+        noise = rng.normal(size=(n, n))
+        closure = draw_constraints(rng, n, 10, k, weighted=True).closure(n)
+        for space in (
+            GramSpace(problem.gram, problem.weight),
+            GramSpace(problem.gram.astype(np.float32), problem.weight),
+            GramSpace(noise + noise.T, problem.weight),
+            FeatureSpace(problem.X, problem.weight),
+        ):
+            for rule in ("min", "sum"):
+                start = farthest_first(
+                    space, closure, k, rule=rule, cl_aware_seeds=rule == "sum"
+                )
+            kmeans(space, problem.start, k, polish=True)
+            kmeans(space, np.zeros(n, dtype=int), k)
+            soft_kmeans(space, start, k, closure, order=rng.permutation(n))
+            if closure.n_components >= k:
+                hard_kmeans(space, problem.start, k, closure, rng=rng)
+    assert compiled <= called
