@@ -105,7 +105,7 @@ def test_rows_are_predicted_in_blocks_without_a_seam(
 ):
     estimator.fit(blobs.X, constraints=blobs.pairs)
     expected = estimator.predict(new_rows)
-    monkeypatch.setattr("linkwise.estimators._base._PREDICT_BLOCK", 7)
+    monkeypatch.setattr("linkwise.doors._base._PREDICT_BLOCK", 7)
     assert_array_equal(estimator.predict(new_rows), expected)
     assert_array_equal(estimator.predict(new_rows[:1]), expected[:1])
 

@@ -17,7 +17,7 @@ from linkwise import (
     constraint_folds,
 )
 from linkwise.clustering import farthest_first, kmeans
-from linkwise.estimators._base import as_generator
+from linkwise.doors import as_generator
 from linkwise.kernels import (
     RBF,
     FeatureSpace,

@@ -2,8 +2,8 @@
 
 from numbers import Real
 
+from linkwise.doors import Interval, StrOptions, fit_context
 from linkwise.engines import one_blas_thread
-from linkwise.estimators._compat import Interval, StrOptions, fit_context
 from linkwise.estimators._kernel_search import KernelClusterer, is_named
 from linkwise.search import Evaluator
 

@@ -2,7 +2,7 @@
 
 from numbers import Integral
 
-from linkwise.estimators._compat import Interval, StrOptions, fit_context
+from linkwise.doors import Interval, StrOptions, fit_context
 from linkwise.estimators._kernel_search import KernelSearchClusterer
 from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
 from linkwise.search import SparseVectors

@@ -7,13 +7,17 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from linkwise.clustering import hard_kmeans, soft_kmeans
+from linkwise.doors import (
+    ConstrainedClusterer,
+    Interval,
+    StrOptions,
+    attributes_of,
+    parse_bytes,
+    row_shares,
+    warn_caller,
+)
 from linkwise.engines import one_blas_thread
-from linkwise.estimators._base import ConstrainedClusterer, attributes_of
-from linkwise.estimators._compat import Interval, StrOptions
-from linkwise.estimators._data import row_shares
-from linkwise.estimators._memory import parse_bytes
 from linkwise.estimators._search import SearchClusterer
-from linkwise.estimators._warn import warn_caller
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     KernelBank,

@@ -4,16 +4,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances_argmin
 
+from linkwise.doors import attributes_of, fit_context, row_shares, warn_caller
 from linkwise.engines import one_blas_thread
-from linkwise.estimators._base import attributes_of
-from linkwise.estimators._compat import fit_context
-from linkwise.estimators._data import row_shares
 from linkwise.estimators._search import (
     SEARCH_CONSTRAINTS,
     SearchClusterer,
     run_candidates,
 )
-from linkwise.estimators._warn import warn_caller
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import FeatureScales, Standardized
 from linkwise.search import Cube, Evaluator

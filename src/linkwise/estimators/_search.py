@@ -7,10 +7,14 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 
+from linkwise.doors import (
+    ConstrainedClusterer,
+    HasMethods,
+    Interval,
+    StrOptions,
+    warn_caller,
+)
 from linkwise.engines import engine_for
-from linkwise.estimators._base import ConstrainedClusterer
-from linkwise.estimators._compat import HasMethods, Interval, StrOptions
-from linkwise.estimators._warn import warn_caller
 from linkwise.exceptions import ConstraintWarning
 from linkwise.search import run_search, search_for
 

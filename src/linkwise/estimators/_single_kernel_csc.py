@@ -5,8 +5,8 @@ from numbers import Integral
 import numpy as np
 
 from linkwise.constraints import constraint_folds
+from linkwise.doors import Interval, Options, fit_context
 from linkwise.engines import engine_for
-from linkwise.estimators._compat import Interval, Options, fit_context
 from linkwise.estimators._kernel_search import KernelSearchClusterer
 from linkwise.search import Evaluator, RandomSearch, SparseVectors, run_search
 

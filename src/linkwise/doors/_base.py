@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkwise.constraints import Closure, Constraints, check_constraints, feasibility
-from linkwise.estimators._compat import Interval, StrOptions, check_sample_weight
-from linkwise.estimators._data import (
+from linkwise.doors._compat import Interval, StrOptions, check_sample_weight
+from linkwise.doors._data import (
     check_objects,
     check_several,
     is_numeric,
@@ -20,7 +20,7 @@ from linkwise.estimators._data import (
     n_rows,
     rows_of,
 )
-from linkwise.estimators._warn import warn_caller
+from linkwise.doors._warn import warn_caller
 from linkwise.exceptions import ConstraintWarning, InfeasibleConstraintsError
 
 # Rows of new data whose kernel values are held at a time.

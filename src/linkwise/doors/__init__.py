@@ -1,0 +1,38 @@
+"""What every scikit-learn door shares: input checks, scores, warnings, blocks of rows.
+
+The estimators and the baselines are siblings that do not know each other; what both
+need of scikit-learn stands here. The private names of scikit-learn come through
+``linkwise.doors._compat`` alone.
+"""
+
+from linkwise.doors._base import (
+    ConstrainedClusterer,
+    FitInput,
+    as_generator,
+    attributes_of,
+)
+from linkwise.doors._compat import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    fit_context,
+)
+from linkwise.doors._data import row_shares
+from linkwise.doors._memory import parse_bytes
+from linkwise.doors._warn import warn_caller
+
+__all__ = [
+    "ConstrainedClusterer",
+    "FitInput",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "as_generator",
+    "attributes_of",
+    "fit_context",
+    "parse_bytes",
+    "row_shares",
+    "warn_caller",
+]
