@@ -206,3 +206,17 @@ class TestFiles:
         path.write_bytes("i,j,kind\né,b,ml\n".encode("latin-1"))
         with pytest.raises(ValueError, match="pairs.csv is not UTF-8 text"):
             Constraints.from_csv(path)
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(b"i,j,kind\n0,1,ML\n0,\xff,ML\n")
+    with pytest.raises(ValueError, match="line 3 is not UTF-8"):
+        Constraints.from_csv(path)
+
+
+def test_a_field_that_is_too_long_for_csv_is_refused_with_the_line(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("i,j,kind\n0," + "x" * 140_000 + ",ML\n")
+    with pytest.raises(ValueError, match="line 2 is not a line of CSV"):
+        Constraints.from_csv(path)

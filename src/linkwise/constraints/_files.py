@@ -34,8 +34,11 @@ def read_csv(
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             header, lines, records = _read_records(file, path, delimiter)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}.") from None
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{path}, line {_undecodable_line(path)} is not UTF-8 text: save the file "
+            "as UTF-8."
+        ) from None
     rows = table_rows(
         {name: [r[place] for r in records] for place, name in enumerate(header)}
     )
@@ -48,6 +51,16 @@ def read_csv(
     return parse_rows(located, ids, on_unknown)
 
 
+def _undecodable_line(path: Path) -> int:
+    """Return the number of the first line that is not UTF-8."""
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            return number
+    return 1
+
+
 def _read_records(
     file: TextIO, path: Path, delimiter: str
 ) -> tuple[list[str], list[int], list[list[str]]]:
@@ -57,8 +70,16 @@ def _read_records(
     if not header:
         raise ValueError(f"{path} is empty: its first line must name the columns.")
     check_columns(header, str(path))
-    lines, records = [], []
-    for record in reader:
+    lines: list[int] = []
+    records: list[list[str]] = []
+    while True:
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            where = f"{path}, line {reader.line_num}"
+            raise ValueError(f"{where} is not a line of CSV: {error}.") from None
+        if record is None:
+            return header, lines, records
         if not record:
             continue
         if len(record) != len(header):
@@ -68,7 +89,6 @@ def _read_records(
             )
         lines.append(reader.line_num)
         records.append([entry.strip() for entry in record])
-    return header, lines, records
 
 
 def _typed(
