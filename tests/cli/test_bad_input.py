@@ -173,7 +173,7 @@ def test_a_row_far_outside_brings_no_hint_about_counting(fails):
 def test_pairs_must_be_text(fails, linkwise):
     linkwise.write("data.csv", DATA)
     (linkwise.folder / "pairs.csv").write_bytes(b"i,j,kind\n0,\xff,ML\n")
-    assert "pairs.csv is not UTF-8" in fails(pairs=None)
+    assert "pairs.csv, line 2 is not UTF-8" in fails(pairs=None)
     linkwise.write("pairs.parquet", "")
     message = fails("--constraints", "pairs.parquet")
     assert "ends in .csv or .tsv" in message

@@ -201,12 +201,6 @@ class TestFiles:
         kept = Constraints.from_csv(path, ids=["ann", "bob"], on_unknown="drop")
         assert kept == Constraints([(0, 1)])
 
-    def test_other_encodings_are_refused_by_name(self, tmp_path):
-        path = tmp_path / "pairs.csv"
-        path.write_bytes("i,j,kind\né,b,ml\n".encode("latin-1"))
-        with pytest.raises(ValueError, match="pairs.csv is not UTF-8 text"):
-            Constraints.from_csv(path)
-
 
 def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path):
     path = tmp_path / "pairs.csv"
