@@ -130,6 +130,18 @@ class TestFeatureScales(BankContract):
         assert np.array_equal(space.features, bank.X * weights)
 
 
+def passes_ratio_of(gram, weight):
+    mass = weight.sum()
+    return weight @ gram @ weight / mass**2 < 0.6 * weight @ gram.diagonal() / mass
+
+
+def without_common_part(gram):
+    """Return a matrix less its row means and column means; distances stay."""
+    gram = gram.astype(np.float64)
+    gram = gram - gram.mean(axis=0)
+    return gram - gram.mean(axis=1, keepdims=True)
+
+
 class TestKernels:
     def test_two_views_have_62_kernels(self):
         X, _ = draw()
@@ -149,8 +161,13 @@ class TestKernels:
         for i, name in enumerate(bank.names):
             gram = bank.combine(one_hot(bank, i)).gram
             expected = direct(name, X, weight)
+            if passes_ratio_of(expected, weight):
+                scale = np.abs(expected).max()
+                np.testing.assert_allclose(gram, expected, atol=1e-6 * scale, rtol=0)
+            # Those that do not pass may be stored without their common part.
+            got, expected = without_common_part(gram), without_common_part(expected)
             scale = np.abs(expected).max()
-            np.testing.assert_allclose(gram, expected, atol=1e-6 * scale, rtol=0)
+            np.testing.assert_allclose(got, expected, atol=1e-4 * scale, rtol=0)
             double = gram.astype(np.float64)
             total = weight @ double.diagonal()
             scatter = total - weight @ double @ weight / weight.sum()
@@ -199,17 +216,22 @@ class TestKernels:
             gram = bank.combine(one_hot(bank, i) * bank.unscaled).gram
             np.testing.assert_allclose(gram, kernel(X, X), atol=1e-4)
 
-    @pytest.mark.xfail(
-        reason="usable means scatter > 1e-10 of the trace, single precision needs 1e-6"
-    )
-    def test_kernels_lost_in_single_precision_do_not_count_as_usable(self):
-        # If the constant part is 1e8 times the scatter, rounding noise is all that is
-        # left of the kernel. The ratio rule would drop it, but is not asked.
+    @pytest.mark.parametrize("max_memory", [np.inf, bytes_for(30)])
+    def test_kernels_far_from_the_origin_keep_their_scatter(self, max_memory):
+        # The constant part is 1e8 times the scatter: more than single precision holds.
         X = draw()[0] + 1e4
-        bank = KernelBank.build(X, filter="none")
+        bank = KernelBank.build(X, filter="none", max_memory=max_memory)
+        raw_linear = bank.names.index("Linear() on raw")
         for i in range(bank.n_weights):
             gram = bank.combine(one_hot(bank, i)).gram.astype(np.float64)
-            assert np.trace(gram) - gram.sum() / N == pytest.approx(1.0, abs=0.1)
+            assert np.trace(gram) - gram.sum() / N == pytest.approx(1.0, abs=1e-4)
+        weights = one_hot(bank, raw_linear)
+        exact = (X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T
+        exact /= np.trace(exact)
+        gram = without_common_part(bank.combine(weights).gram)
+        np.testing.assert_allclose(gram, exact, atol=1e-6 * exact.max())
+        cross = without_common_part(bank.kernel(weights)(X))
+        np.testing.assert_allclose(cross, exact, atol=1e-6 * exact.max())
 
     @pytest.mark.parametrize("max_memory", [np.inf, bytes_for(6)])
     @pytest.mark.parametrize("scale", [1e-24, 1e-18, 1e-9, 1e9, 1e20])
@@ -318,11 +340,13 @@ class TestMemory:
         n = len(X)
         options = {"filter": "none", "sample_weight": weight}
         stored = KernelBank.build(X, **options)
-        lean = KernelBank.build(X, **options, max_memory=bytes_for(6, n))
+        # 6 base matrices, and sigmoid kernels that lie far from the origin.
+        n_held = 6 + len(stored._centres)
+        lean = KernelBank.build(X, **options, max_memory=bytes_for(n_held, n))
         assert stored.is_stored and not lean.is_stored
         assert stored.names == lean.names
         assert stored.nbytes == bytes_for(62, n)
-        assert lean.nbytes == bytes_for(6, n)
+        assert lean.nbytes == bytes_for(n_held, n)
         for i in range(62):
             a, b = (bank.combine(one_hot(bank, i)).gram for bank in (stored, lean))
             np.testing.assert_allclose(a, b, atol=5e-6 * np.abs(a).max())
@@ -347,9 +371,10 @@ class TestMemory:
 
     def test_if_even_base_matrices_do_not_fit_the_error_says_what_to_do(self):
         X, _ = draw()
-        message = r"62 kernels on 60 rows .* 6 base matrices.*room for 5 .*max_memory"
+        n_kernels = KernelBank.build(X).n_weights
+        message = rf"{n_kernels} kernels on 60 .* 6 base matrices.*room for 5 .*max_mem"
         with pytest.raises(MemoryError, match=message):
-            KernelBank.build(X, filter="none", max_memory=bytes_for(6) - 1)
+            KernelBank.build(X, max_memory=bytes_for(6) - 1)
 
     def test_kernels_of_functions_cannot_be_regenerated(self):
         X, _ = draw()
@@ -410,7 +435,7 @@ class TestGroups:
 
 
 class TestPrediction:
-    @pytest.mark.parametrize("max_memory", [np.inf, bytes_for(6)])
+    @pytest.mark.parametrize("max_memory", [np.inf, bytes_for(16)])
     def test_training_rows_have_the_values_of_the_training_matrix(self, max_memory):
         X, weight = draw(6)
         bank = KernelBank.build(
@@ -419,8 +444,10 @@ class TestPrediction:
         for i in range(62):
             weights = 0.7 * one_hot(bank, i)
             gram = bank.combine(weights).gram
-            cross = bank.kernel(weights)(X)
-            np.testing.assert_allclose(cross, gram, atol=5e-6 * np.abs(gram).max())
+            # Up to a constant in each row, which no comparison of clusters sees.
+            rest = bank.kernel(weights)(X) - gram.astype(np.float64)
+            rest -= rest.mean(axis=1, keepdims=True)
+            np.testing.assert_allclose(rest, 0.0, atol=5e-6 * np.abs(gram).max())
         weights = np.zeros(62)
         weights[[3, 12, 40]] = 0.2, 1.0, 0.5
         gram, kernel = bank.combine(weights).gram, bank.kernel(weights)
@@ -435,8 +462,9 @@ class TestPrediction:
             cross = bank.kernel(one_hot(bank, i))(new)
             expected = direct(name, X, weight, new)
             assert cross.shape == (11, N)
+            got, expected = without_common_part(cross), without_common_part(expected)
             scale = np.abs(expected).max()
-            np.testing.assert_allclose(cross, expected, atol=2e-6 * scale, rtol=0)
+            np.testing.assert_allclose(got, expected, atol=1e-4 * scale, rtol=0)
 
     def test_training_rows_get_their_clusters_back(self):
         X, weight = draw(8)

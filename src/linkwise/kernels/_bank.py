@@ -23,7 +23,13 @@ from linkwise.kernels._packed import (
     combine_packed,
     packed_size,
 )
-from linkwise.kernels._scaling import KernelSums, is_usable, passes_ratio, scatter
+from linkwise.kernels._scaling import (
+    KernelSums,
+    is_far_from_origin,
+    is_usable,
+    passes_ratio,
+    scatter,
+)
 from linkwise.kernels._spaces import FeatureSpace, GramSpace, KnownSums, Space
 from linkwise.kernels._views import Points
 
@@ -81,6 +87,7 @@ class KernelBank:
     _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
     _stored: dict[int, FloatArray]  # packed Gram matrices with total scatter 1
     _bases: dict[Base, PackedBase]  # from which the other kernels are regenerated
+    _centres: dict[int, FloatArray]  # of kernels stored without their common part
     _known: "_KnownGroups | None" = None
 
     @classmethod
@@ -139,18 +146,25 @@ class KernelBank:
             stored = {i: np.empty(size, np.float32) for i in range(len(entries))}
         sums = evaluation.sums(weight, stored)
         kept = _survivors(sums, mass, filter)
+        units = {i: sums[i].unit for i in kept}
+        far = [i for i in kept if is_far_from_origin(sums[i], mass)]
+        centres = {}
+        for i, row_means in evaluation.row_means(far, weight).items():
+            centres[i] = row_means - sums[i].total / mass**2 / 2
+            units[i] = scatter(sums[i], mass) / mass
         bases: dict[Base, PackedBase] = {}
-        if not stored:
-            if len(kept) <= room:
-                stored = evaluation.packed({i: sums[i].unit for i in kept})
-            else:
-                bases, stored = _regenerable(evaluation, kept, sums, room)
+        if stored:
+            stored |= evaluation.packed({i: units[i] for i in far}, centres)
+        elif len(kept) <= room:
+            stored = evaluation.packed(units, centres)
+        else:
+            bases, stored = _regenerable(evaluation, units, centres, room)
         norms = np.array([1.0 / scatter(sums[i], mass) for i in kept])
         packed = {}
         for new, old in enumerate(kept):
             if old in stored:
                 packed[new] = stored[old]
-                packed[new] *= np.float32(norms[new] * sums[old].unit)
+                packed[new] *= np.float32(norms[new] * units[old])
         return cls(
             n_samples,
             weight,
@@ -160,6 +174,7 @@ class KernelBank:
             norms,
             packed,
             bases,
+            {new: centres[old] for new, old in enumerate(kept) if old in centres},
         )
 
     def __repr__(self) -> str:
@@ -294,6 +309,7 @@ class KernelBank:
                 else e
                 for e in entries
             ],
+            [self._centres.get(i) for i in chosen.tolist()],
             self._views._replace(points=points),
         )
 
@@ -374,21 +390,25 @@ def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:
 
 
 def _regenerable(
-    evaluation: Evaluation, kept: list[int], sums: list[KernelSums], room: float
+    evaluation: Evaluation,
+    units: dict[int, float],
+    centres: dict[int, FloatArray],
+    room: float,
 ) -> tuple[dict[Base, PackedBase], dict[int, FloatArray]]:
-    """Return base matrices from which kernels follow, and the kernels with none."""
-    bases = dict.fromkeys(evaluation.base_of(i) for i in kept)
-    others = [i for i in kept if evaluation.base_of(i) is None]
-    names = [base for base in bases if base is not None]
+    """Return base matrices from which kernels follow, and the kernels with none.
+
+    Kernels with a centre are not regenerated either: in float32 it is too late for it.
+    """
+    bases = {i: evaluation.base_of(i) for i in units if i not in centres}
+    names = dict.fromkeys(base for base in bases.values() if base is not None)
+    others = {i: unit for i, unit in units.items() if bases.get(i) is None}
     n_matrices = len(names) + len(others)
     if n_matrices > room:
         one = 4 * packed_size(evaluation.n_samples) / 2**30
         raise MemoryError(
-            f"{len(kept)} kernels on {evaluation.n_samples} rows need "
+            f"{len(units)} kernels on {evaluation.n_samples} rows need "
             f"{n_matrices * one:.2f} GiB even when regenerated from {n_matrices} base "
             f"matrices; max_memory leaves room for {int(room)} of these. Raise "
             "max_memory, or cluster a sample of the rows and predict the others."
         )
-    return evaluation.packed_bases(names), evaluation.packed(
-        {i: sums[i].unit for i in others}
-    )
+    return evaluation.packed_bases(names), evaluation.packed(others, centres)

@@ -51,12 +51,14 @@ class CombinedKernel:
     """The kernel of some weights, with what it needs for new rows.
 
     Calling it with new data returns the kernel values with the training rows, shape
-    (n_new, n_samples).
+    (n_new, n_samples), up to a constant in each row where a kernel has a centre: which
+    cluster is nearest does not depend on it.
     """
 
     names: list[str]
     coefficients: FloatArray  # one per kernel; the kernel's scale is included
     _entries: list[Entry]
+    _centres: list[FloatArray | None]  # (n,), to be subtracted from each row
     _views: Views
 
     def __call__(self, X: Any) -> FloatArray:
@@ -64,9 +66,15 @@ class CombinedKernel:
         X = sources_of(X)
         total: FloatArray | None = None
         bases: dict[tuple[int, str], FloatArray] = {}
-        for entry, coefficient in zip(self._entries, self.coefficients, strict=True):
+        for entry, coefficient, centre in zip(
+            self._entries, self.coefficients, self._centres, strict=True
+        ):
+            part = self._cross(entry, X, bases)
+            if centre is not None:
+                part = part - centre
+                part -= part.mean(axis=1, keepdims=True)
             # Rounded as the training matrices, so that training rows find their labels.
-            part = (coefficient * self._cross(entry, X, bases)).astype(np.float32)
+            part = (coefficient * part).astype(np.float32)
             total = part if total is None else total + part
         assert total is not None
         return total

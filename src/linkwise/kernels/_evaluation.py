@@ -51,15 +51,41 @@ class Evaluation(NamedTuple):
                         stored[i][block.start : block.stop] = part
         return [total.result() for total in totals]
 
-    def packed(self, units: dict[int, float]) -> dict[int, FloatArray]:
-        """Return the packed matrices of some kernels, in given units."""
+    def row_means(
+        self, chosen: Iterable[int], sample_weight: FloatArray
+    ) -> dict[int, FloatArray]:
+        """Return the weighted mean of each row of some kernels, shape (n_samples,)."""
+        sums = {i: np.zeros(self.n_samples) for i in chosen}
+        for block in blocks(self.n_samples):
+            bases: dict[Base, FloatArray] = {}
+            rows = slice(block.first, block.last)
+            for i, total in sums.items():
+                values = self._values(i, block, bases)
+                total[rows] += values @ sample_weight[: block.last]
+                left = values[:, : block.first]
+                total[: block.first] += sample_weight[rows] @ left
+        mass = sample_weight.sum()
+        return {i: total / mass for i, total in sums.items()}
+
+    def packed(
+        self, units: dict[int, float], centres: dict[int, FloatArray]
+    ) -> dict[int, FloatArray]:
+        """Return the packed matrices of some kernels, in given units.
+
+        Where there is a centre c, K_ij - c_i - c_j takes the place of K_ij: distances
+        are the same, and what is common to all entries is gone.
+        """
         size = packed_size(self.n_samples)
         stored = {i: np.empty(size, dtype=np.float32) for i in units}
         for block in blocks(self.n_samples):
             bases: dict[Base, FloatArray] = {}
             for i, matrix in stored.items():
-                part = (self._values(i, block, bases) / units[i]).ravel()
-                matrix[block.start : block.stop] = part
+                values = self._values(i, block, bases)
+                if i in centres:
+                    centre = centres[i]
+                    values = values - centre[block.first : block.last, None]
+                    values -= centre[: block.last]
+                matrix[block.start : block.stop] = (values / units[i]).ravel()
         return stored
 
     def packed_bases(self, names: Iterable[Base]) -> dict[Base, "PackedBase"]:

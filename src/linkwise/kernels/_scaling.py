@@ -47,6 +47,11 @@ def is_usable(sums: KernelSums, mass: float) -> bool:
     return sums.is_finite and scatter(sums, mass) > 1e-10 * abs(sums.trace)
 
 
+def is_far_from_origin(sums: KernelSums, mass: float) -> bool:
+    """Tell whether float32 would lose much of the scatter in large entries."""
+    return scatter(sums, mass) < 1e-2 * abs(sums.trace)
+
+
 def passes_ratio(sums: KernelSums, mass: float) -> bool:
     """Tell whether a kernel's mean is well below its mean diagonal.
 
