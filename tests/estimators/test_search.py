@@ -336,3 +336,25 @@ class TestClusters:
             X[order], constraints=(place[must_link], place[cannot_link])
         )
         assert_array_equal(moved.labels_, labels[order])
+
+
+class TestReward:
+    @pytest.mark.parametrize("model", [KernelCSC, SingleKernelCSC, MahalanobisCSC])
+    def test_a_balanced_reward_is_the_mean_of_both_shares(self, model, overlapping):
+        X, _, pairs = overlapping
+        options = {} if model is SingleKernelCSC else {"n_candidates": 20}
+        model = model(3, reward="balanced", random_state=0, **options)
+        model.fit(X, constraints=pairs)
+        expected = pairs.closure(len(X)).balanced_score(model.labels_)
+        assert model.history_["score"].max() == pytest.approx(expected)
+        assert expected != pytest.approx(model.constraint_score_)
+
+    def test_held_out_pairs_are_judged_by_it_too(self, overlapping):
+        X, _, pairs = overlapping
+        share, balanced = (
+            SingleKernelCSC(3, cv=3, reward=reward, random_state=0)
+            .fit(X, constraints=pairs)
+            .history_["score"]
+            for reward in ("share", "balanced")
+        )
+        assert not np.allclose(share, balanced)

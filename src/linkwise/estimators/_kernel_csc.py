@@ -40,6 +40,10 @@ class KernelCSC(KernelSearchClusterer):
         or must hold.
     filter : {"ratio", "none"}, default="ratio"
         Whether to leave out base kernels whose constant part dominates.
+    reward : {"share", "balanced"}, default="share"
+        What a candidate is judged by: the share of all pairs that hold, or the mean of
+        the shares of must-links and of cannot-links. With many clusters most pairs are
+        cannot-links, and rule the share.
     tie_break : {"first", "objective"}, default="first"
         Among candidates of equal score, the first found or the most compact one.
     max_iter : int, default=300
@@ -131,6 +135,7 @@ class KernelCSC(KernelSearchClusterer):
         search="auto",
         final_step=None,
         filter="ratio",
+        reward="share",
         tie_break="first",
         max_iter=300,
         on_conflict="raise",
@@ -147,6 +152,7 @@ class KernelCSC(KernelSearchClusterer):
         self.search = search
         self.final_step = final_step
         self.filter = filter
+        self.reward = reward
         self.tie_break = tie_break
         self.max_iter = max_iter
         self.on_conflict = on_conflict

@@ -184,6 +184,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         **KernelClusterer._parameter_constraints,
         "kernels": [StrOptions({"paper", "precomputed"}), list, tuple, KernelBank],
         "filter": [StrOptions({"ratio", "none"})],
+        "reward": [StrOptions({"share", "balanced"})],
         "tie_break": [StrOptions({"first", "objective"})],
         "n_jobs": [Integral, None],
     }
@@ -200,7 +201,13 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             bank, memory = self._bank(given, kernels, filter)
             bank = bank.with_groups(closure.linked, closure.n_linked, memory)
         seed = given.rng.integers(2**63)
-        evaluator = Evaluator(bank, closure, self.n_clusters, max_iter=self.max_iter)
+        evaluator = Evaluator(
+            bank,
+            closure,
+            self.n_clusters,
+            reward=self.reward,
+            max_iter=self.max_iter,
+        )
 
         def search(on_trial):
             return self._search(bank, evaluator, given, on_trial)

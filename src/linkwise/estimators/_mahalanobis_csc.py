@@ -33,6 +33,10 @@ class MahalanobisCSC(SearchClusterer):
     search : {"auto", "random", "forest", "bagged_linear", "gp"} or Search, \
             default="auto"
         How candidates are chosen, as for :class:`KernelCSC`.
+    reward : {"share", "balanced"}, default="share"
+        What a candidate is judged by: the share of all pairs that hold, or the mean of
+        the shares of must-links and of cannot-links. With many clusters most pairs are
+        cannot-links, and rule the share.
     tie_break : {"first", "objective"}, default="first"
         Among candidates of equal score, the first found or the most compact one.
     max_iter : int, default=300
@@ -80,6 +84,7 @@ class MahalanobisCSC(SearchClusterer):
         *,
         n_candidates=1000,
         search="auto",
+        reward="share",
         tie_break="first",
         max_iter=300,
         on_conflict="raise",
@@ -91,6 +96,7 @@ class MahalanobisCSC(SearchClusterer):
         self.n_clusters = n_clusters
         self.n_candidates = n_candidates
         self.search = search
+        self.reward = reward
         self.tie_break = tie_break
         self.max_iter = max_iter
         self.on_conflict = on_conflict
@@ -129,7 +135,13 @@ class MahalanobisCSC(SearchClusterer):
                 "labels).",
                 ConstraintWarning,
             )
-        evaluator = Evaluator(bank, closure, self.n_clusters, max_iter=self.max_iter)
+        evaluator = Evaluator(
+            bank,
+            closure,
+            self.n_clusters,
+            reward=self.reward,
+            max_iter=self.max_iter,
+        )
 
         def search(on_trial):
             domain = Cube(bank.n_weights)

@@ -25,6 +25,7 @@ SEARCH_CONSTRAINTS = {
         StrOptions({"auto", "random", "forest", "bagged_linear", "gp"}),
         HasMethods("start"),
     ],
+    "reward": [StrOptions({"share", "balanced"})],
     "tie_break": [StrOptions({"first", "objective"})],
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     "patience": [Interval(Integral, 1, None, closed="left"), None],

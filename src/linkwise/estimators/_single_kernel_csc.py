@@ -8,7 +8,13 @@ from linkwise.constraints import constraint_folds
 from linkwise.doors import Interval, Options, fit_context
 from linkwise.engines import engine_for
 from linkwise.estimators._kernel_search import KernelSearchClusterer
-from linkwise.search import Evaluator, RandomSearch, SparseVectors, run_search
+from linkwise.search import (
+    Evaluator,
+    RandomSearch,
+    SparseVectors,
+    reward_of,
+    run_search,
+)
 
 
 class SingleKernelCSC(KernelSearchClusterer):
@@ -27,6 +33,10 @@ class SingleKernelCSC(KernelSearchClusterer):
         score over so many folds of held-out pairs, then cluster with all of them.
     filter : {"ratio", "none"}, default="ratio"
         Whether to leave out base kernels whose constant part dominates.
+    reward : {"share", "balanced"}, default="share"
+        What a candidate is judged by: the share of all pairs that hold, or the mean of
+        the shares of must-links and of cannot-links. With many clusters most pairs are
+        cannot-links, and rule the share.
     tie_break : {"first", "objective"}, default="first"
         Among kernels of equal score, the first or the most compact clustering.
     max_iter : int, default=300
@@ -72,6 +82,7 @@ class SingleKernelCSC(KernelSearchClusterer):
         kernels="paper",
         cv=0,
         filter="ratio",
+        reward="share",
         tie_break="first",
         max_iter=300,
         on_conflict="raise",
@@ -83,6 +94,7 @@ class SingleKernelCSC(KernelSearchClusterer):
         self.kernels = kernels
         self.cv = cv
         self.filter = filter
+        self.reward = reward
         self.tie_break = tie_break
         self.max_iter = max_iter
         self.on_conflict = on_conflict
@@ -139,7 +151,7 @@ class _MeanOverFolds:
                     model.n_clusters,
                     max_iter=model.max_iter,
                 ),
-                held_out.closure(n_samples),
+                reward_of(held_out.closure(n_samples), model.reward),
             )
             for train, held_out in folds
         ]
@@ -149,8 +161,8 @@ class _MeanOverFolds:
         space = self._bank.combine(weights)
         results = [fold.cluster(space) for fold, _ in self._folds]
         scores = [
-            held_out.score(result.labels)
-            for result, (_, held_out) in zip(results, self._folds, strict=True)
+            reward(result.labels)
+            for result, (_, reward) in zip(results, self._folds, strict=True)
         ]
         objective = np.mean([result.objective for result in results])
         evaluator = self._folds[0][0]

@@ -7,7 +7,7 @@ on it, and `run_search` asks, evaluates on an engine and tells until a reason to
 
 from linkwise.search._base import Search, Searcher, Trial
 from linkwise.search._domains import Cube, Domain, SparseVectors
-from linkwise.search._evaluator import Evaluator
+from linkwise.search._evaluator import Evaluator, reward_of
 from linkwise.search._guided import (
     BaggedLinearSearch,
     ForestSearch,
@@ -30,6 +30,7 @@ __all__ = [
     "Searcher",
     "SparseVectors",
     "Trial",
+    "reward_of",
     "run_search",
     "search_for",
 ]

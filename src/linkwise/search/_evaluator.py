@@ -1,6 +1,8 @@
 """What a candidate is worth: cluster under it, then count satisfied constraints."""
 
 import threading
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -8,6 +10,13 @@ from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering import KMeansResult, farthest_first, kmeans
 from linkwise.constraints import Closure
 from linkwise.kernels import Bank, Space, random_share
+
+Reward = Literal["share", "balanced"]
+
+
+def reward_of(closure: Closure, reward: Reward) -> Callable[[IntArray], float]:
+    """Return the function that scores labels by the pairs of a closure."""
+    return closure.balanced_score if reward == "balanced" else closure.score
 
 
 class Evaluator:
@@ -24,8 +33,9 @@ class Evaluator:
         Pairs that shape the start.
     n_clusters : int
         Number of clusters.
-    scored_by : Closure, optional
-        Pairs that are counted, if not the same: held-out ones, say.
+    reward : {"share", "balanced"}, default="share"
+        The score: the share of all pairs that hold, or the mean of the shares of
+        must-links and of cannot-links.
     max_iter : int, default=300
         Limit on the iterations of k-means.
     """
@@ -36,13 +46,13 @@ class Evaluator:
         closure: Closure,
         n_clusters: int,
         *,
-        scored_by: Closure | None = None,
+        reward: Reward = "share",
         max_iter: int = 300,
     ) -> None:
         self._bank = bank
         self._closure = closure
         self._n_clusters = n_clusters
-        self._scored_by = closure if scored_by is None else scored_by
+        self._score = reward_of(closure, reward)
         self._max_iter = max_iter
         self._share = random_share(float(bank.sample_weight.sum()), n_clusters)
         # One matrix per thread is used again and again: fresh memory for each
@@ -62,7 +72,7 @@ class Evaluator:
         space = self._bank.combine(weights, out=memory)
         result = self.cluster(space)
         return (
-            self._scored_by.score(result.labels),
+            self._score(result.labels),
             self.relative_objective(result.objective, weights),
         )
 
