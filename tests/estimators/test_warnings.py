@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -9,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from linkwise import (
     ConstrainedKernelKMeans,
+    Constraints,
     ConstraintWarning,
     InfeasibleConstraintsError,
     KernelCSC,
@@ -86,3 +88,18 @@ def test_too_few_groups_for_hard_pairs_is_an_error_and_no_warning(blobs):
     ):
         with pytest.raises(InfeasibleConstraintsError):
             model.fit(blobs.X, blobs.y)
+
+
+def test_clusters_no_more_compact_than_random_ones_are_reported():
+    # With 17 columns of noise, all rows are about equally far apart: narrow kernels
+    # keep k-means at its start, and the start satisfies every pair.
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    X = rng.standard_normal((150, 20))
+    X[:, :3] += 3 * np.eye(3)[y]
+    pairs = Constraints.sample(y, 60, random_state=0)
+    model = KernelCSC(3, n_candidates=200, random_state=0)
+    with pytest.warns(ConstraintWarning, match="hardly more compact than random"):
+        model.fit(X, constraints=pairs)
+    assert model.constraint_score_ == 1.0
+    assert model.objective_ > 0.99

@@ -173,6 +173,10 @@ class KernelClusterer(ConstrainedClusterer):
         return (self._centre_norms - 2.0 * (cross @ self._row_shares)).argmin(axis=1)
 
 
+# Relative objective, 1 for a random clustering, from which on labels are not credible.
+_HARDLY_COMPACT = 0.99
+
+
 class KernelSearchClusterer(KernelClusterer, SearchClusterer):
     """The choice of kernel weights by a search.
 
@@ -221,7 +225,22 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
 
         n_candidates = self._n_candidates(bank.n_weights)
         self._fit_weights(given, bank.names, n_candidates, search, cluster)
+        if not given.pairs.is_empty and self.n_clusters > 1:
+            self._warn_of_idle_kernel()
         return self
+
+    def _warn_of_idle_kernel(self):
+        """Warn if the chosen kernel gives k-means nothing to work with."""
+        best = self.history_.loc[self.history_["score"].idxmax(), "objective"]
+        if best > _HARDLY_COMPACT:
+            warn_caller(
+                "The chosen clusters are hardly more compact than random ones "
+                f"(relative objective {best:.3f}): under such a kernel all rows are "
+                "about equally far apart, k-means cannot leave its start, and the "
+                "start satisfies most pairs by itself. Do not trust the labels of rows "
+                "without pairs; give more pairs, or fewer or other kernels.",
+                ConstraintWarning,
+            )
 
     def _without_pairs(self):
         """Return the kernels to use when there is nothing to choose by, and warn."""
