@@ -1,3 +1,30 @@
-"""Rival methods, on the same constraints, starts and k-means parts."""
+"""Rival methods, on the same constraints, starts and k-means parts.
 
-__all__: list[str] = []
+All take ``fit(X, y=None, *, constraints=None)`` like the estimators of linkwise. They
+work on X as it is: put a ``StandardScaler`` in front where columns have different units.
+"""
+
+from linkwise.baselines._cop_kmeans import COPKMeans
+from linkwise.baselines._hmrf_kmeans import HMRFKMeans
+from linkwise.baselines._itml import ITML
+from linkwise.baselines._lcvqe import LCVQE
+from linkwise.baselines._metric_lcvqe import MetricLCVQE
+from linkwise.baselines._mmc import MMC
+from linkwise.baselines._mpck_means import MPCKMeans
+from linkwise.baselines._pck_means import PCKMeans
+from linkwise.baselines._seeded_kmeans import ConstrainedKMeans, SeededKMeans
+from linkwise.baselines._ssk_kmeans import SSKKMeans
+
+__all__ = [
+    "ITML",
+    "LCVQE",
+    "MMC",
+    "COPKMeans",
+    "ConstrainedKMeans",
+    "HMRFKMeans",
+    "MPCKMeans",
+    "MetricLCVQE",
+    "PCKMeans",
+    "SSKKMeans",
+    "SeededKMeans",
+]
