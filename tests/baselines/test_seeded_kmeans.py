@@ -272,6 +272,18 @@ class TestWeights:
         assert_allclose(weighted.objective_, repeated.objective_, atol=1e-9)
 
 
+    def test_an_empty_cluster_takes_the_row_of_the_largest_weighted_cost(self):
+        # Both seed sets have their mean at 0, and ties go to cluster 0.
+        X = np.array([[0.0], [-1.0], [1.0], [3.0]])
+        model = SeededKMeans(2, max_iter=1)
+        with pytest.warns(match="max_iter=1"):
+            model.fit(X, [0, 1, 1, -1])
+        assert_array_equal(model.labels_, [0, 0, 0, 1])
+        with pytest.warns(match="max_iter=1"):
+            model.fit(X, [0, 1, 1, -1], sample_weight=[1.0, 20.0, 20.0, 1.0])
+        assert_array_equal(model.labels_, [0, 1, 0, 0])
+
+
 class TestNothingKnown:
     @pytest.mark.parametrize("method", BOTH)
     def test_it_is_k_means(self, method):
