@@ -1,7 +1,7 @@
 """Rival methods, on the same constraints, starts and k-means parts.
 
 All take ``fit(X, y=None, *, constraints=None)`` like the estimators of linkwise. They
-work on X as it is: put a ``StandardScaler`` in front where columns have different units.
+work on X as it is: put a ``StandardScaler`` in front where columns differ in scale.
 """
 
 from linkwise.baselines._cop_kmeans import COPKMeans
