@@ -16,7 +16,7 @@ from linkwise.baselines._jit_sweeps import repair_pairs
 from linkwise.baselines._lcvqe import LCVQE, vqe_from
 
 SEEDS = st.integers(0, 2**32)
-quick = settings(deadline=None, max_examples=80)
+quick = settings(deadline=None, max_examples=50)
 
 
 class TestContract(CentreContract):

@@ -27,7 +27,7 @@ from linkwise.baselines._pck_means import PCKMeans, _CountedPairs, _PricedPairs
 from linkwise.baselines._seeds import neighbourhood_seeds
 
 SEEDS = st.integers(0, 2**32)
-quick = settings(deadline=None, max_examples=80)
+quick = settings(deadline=None, max_examples=50)
 
 
 class TestContract(CentreContract):

@@ -271,7 +271,6 @@ class TestWeights:
         assert_array_equal(weighted.labels_[rows], repeated.labels_)
         assert_allclose(weighted.objective_, repeated.objective_, atol=1e-9)
 
-
     def test_an_empty_cluster_takes_the_row_of_the_largest_weighted_cost(self):
         # Both seed sets have their mean at 0, and ties go to cluster 0.
         X = np.array([[0.0], [-1.0], [1.0], [3.0]])
