@@ -1,15 +1,15 @@
-"""Speed and objective of the baselines next to other libraries, and their cost at scale.
+"""Speed and objective of the baselines next to other libraries, and their cost.
 
 ``python benchmarks/rivals.py PYTHON`` compares with metric-learn (ITML, MMC) and
-active-semi-supervised-clustering (COP-, PCK-, MPCK-KMeans), which PYTHON, an interpreter
-of an environment of their own, can import. Both sides get the same standardised data
+active-semi-supervised-clustering (COP-, PCK-, MPCK-KMeans), which PYTHON can import, an
+interpreter of an environment of their own. Both sides get the same standardised data
 and the same 500 pairs; ITML and MMC get the closure of the pairs, for metric-learn
 makes none. One function computes the objective of both. Times are those of ``fit``,
 warm, on one thread; a peer is stopped after ``--limit`` seconds, and the ratio is then
 a lower bound. What a peer raises is recorded in the place of its result.
 
 ``python benchmarks/rivals.py --adult`` measures seconds and peak memory of every
-baseline on ``adult`` (48,842 rows) with 5,000 pairs, each in a process of its own, warm.
+baseline on ``adult`` (48,842 rows) with 5,000 pairs, warm, each in its own process.
 Each should end within 10 minutes and 6 GiB, or refuse before it starts.
 
 LINKWISE_PMLB names the data folder. Rows are appended to the records file as they are
@@ -95,8 +95,6 @@ def our_model(method: str, k: int, as_peer: bool = False):
         options |= {"bounds": "unsquared", "max_pairs": None}
     if as_peer and name == "MMC":
         options["max_pairs"] = None
-    if as_peer and name == "COPKMeans":
-        options["n_init"] = 1
     return kind(**options)
 
 
@@ -244,7 +242,7 @@ def run_peer(method: str, source: str, target: str) -> None:
 
 
 def ask_peer(python: str, method: str, source: Path, limit: float):
-    """Return seconds, result and a note of the peer; the result is None if it failed."""
+    """Return seconds, result and a note of the peer; no result if it failed."""
     target = source.with_name("answer.npz")
     target.unlink(missing_ok=True)
     command = [python, "-W", "ignore", __file__, "--peer", method]

@@ -3,7 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
@@ -15,6 +15,7 @@ from tests.baselines.metric_twins import (
     means,
     mpck_objective,
     plain_mpck,
+    sweeps,
 )
 from tests.contracts.compiled import assert_close, source_of
 
@@ -136,6 +137,38 @@ def test_equals_a_twin_that_judges_every_move_by_the_whole_objective(
     assert result.objective == pytest.approx(trace[-1], rel=1e-6, abs=1e-6)
     assert_allclose(full(model.metric, k), metrics, rtol=1e-5, atol=1e-8)
     assert np.all(np.diff(trace) <= 1e-9 * np.abs(trace[:-1]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    variant=st.sampled_from(VARIANTS),
+    is_weighted=st.booleans(),
+)
+@example(seed=9, variant=("per_cluster", "diagonal"), is_weighted=False)
+@example(seed=9, variant=("per_cluster", "full"), is_weighted=True)
+def test_assignment_under_any_metrics_equals_the_twin(seed, variant, is_weighted):
+    X, constraints, k, start = draw_problem(seed, weighted=is_weighted, n_pairs=15)
+    pairs = linked_pairs(constraints, constraints.closure(len(X)), 1.0)
+    shape = shape_of(*variant, k, X.shape[1])
+    rng = np.random.default_rng(seed)
+    model = MetricModel(X, pairs, means(X, start, k), shape, rng)
+    size = np.exp(rng.normal(size=shape[0]))  # clusters differ in scale
+    model.metric = (size * rng.uniform(0.5, 1.0, size=shape).T).T
+    if len(shape) == 3:
+        model.metric = model.metric @ model.metric.transpose(0, 2, 1)
+    model._far = model._farthest_of(model.metric)
+    order, labels = rng.permutation(len(X)), start.copy()
+    geometry = model.pair_geometry()
+    pairs.settle(model.costs(geometry), geometry, order, labels)
+    metrics, lists = full(model.metric, k), lists_of(constraints, len(X))
+    expected = sweeps(
+        start,
+        k,
+        order,
+        lambda c: mpck_objective(X, c, model.centres, metrics, lists),
+    )
+    assert_array_equal(labels, expected)
 
 
 @settings(max_examples=30, deadline=None)

@@ -111,7 +111,9 @@ def test_sweeps_equal_the_plain_twin_and_the_objective_never_rises(
     X, pairs, k = random_problem(rng, weighted=weighted)
     orders = orders_of(3, len(X), 100)
     labels, trace, n_iter = plain_pck(X, pairs, k, weight, orders, 100)
-    model = PCKMeans(k, weight=weight, random_state=3).fit(X, constraints=pairs)
+    model = PCKMeans(k, weight=weight, n_init=1, random_state=3).fit(
+        X, constraints=pairs
+    )
     assert_array_equal(model.labels_, labels)
     assert_allclose(model.objective_, trace[-1], atol=1e-9)
     assert model.n_iter_ == n_iter and model.converged_
@@ -127,7 +129,9 @@ def test_sweeps_equal_the_plain_twin_and_the_objective_never_rises(
 def test_the_objective_of_a_fit_never_rises_with_more_sweeps():
     X, _, pairs = blobs(spread=4.0, n_pairs=120)
     objectives = [
-        PCKMeans(3, max_iter=m, random_state=0).fit(X, constraints=pairs).objective_
+        PCKMeans(3, max_iter=m, n_init=1, random_state=0)
+        .fit(X, constraints=pairs)
+        .objective_
         for m in range(1, 15)
     ]
     assert (np.diff(objectives) <= 1e-9).all() and objectives[-1] < objectives[0]
@@ -169,7 +173,7 @@ def test_weight_zero_is_k_means_from_the_same_start(seed):
     start = neighbourhood_seeds(X, pairs.closure(len(X)), k, "largest")
     if len(np.unique(((X[:, None] - start) ** 2).sum(2).argmin(1))) < k:
         return  # an empty cluster is filled in another way there
-    model = PCKMeans(k, weight=0.0, random_state=0).fit(X, constraints=pairs)
+    model = PCKMeans(k, weight=0.0, n_init=1, random_state=0).fit(X, constraints=pairs)
     parent = KMeans(k, init=start, n_init=1, tol=0.0).fit(X)
     # One sweep with the last member kept is not Lloyd's; without that they agree.
     if (np.bincount(parent.labels_, minlength=k) > 1).all() and (
@@ -271,8 +275,10 @@ def test_the_order_of_rows_does_not_matter_on_separated_data():
     order = np.random.default_rng(0).permutation(len(X))
     place = np.argsort(order)
     moved = Constraints(place[pairs.must_link], place[pairs.cannot_link])
-    first = PCKMeans(3, random_state=0).fit_predict(X, constraints=pairs)
-    second = PCKMeans(3, random_state=0).fit_predict(X[order], constraints=moved)
+    first = PCKMeans(3, n_init=1, random_state=0).fit_predict(X, constraints=pairs)
+    second = PCKMeans(3, n_init=1, random_state=0).fit_predict(
+        X[order], constraints=moved
+    )
     together = np.equal.outer(first[order], first[order])
     assert_array_equal(np.equal.outer(second, second), together)
 

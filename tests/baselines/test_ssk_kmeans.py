@@ -332,6 +332,18 @@ class TestWidth:
         assert len(set(scores)) > 1  # otherwise there is nothing to choose
         assert model.gamma_ == pytest.approx(grid[np.argmax(scores)])
 
+    def test_of_held_out_pairs_only_those_given_count(self, monkeypatch):
+        class HeldOut:
+            def score(self, labels, *, closed):
+                asked.append(closed)
+                return 0.0
+
+        asked = []
+        X, _, pairs = make_blobs()
+        monkeypatch.setattr(_ssk_kmeans, "_split", lambda *args: (pairs, HeldOut()))
+        SSKKMeans(3, random_state=0).fit(X, constraints=pairs)
+        assert asked == [False] * 5
+
     def test_the_chosen_width_is_fitted_with_all_pairs(self):
         X, _, pairs = make_blobs(spread=4.0, n_pairs=80)
         model = SSKKMeans(3, random_state=0).fit(X, constraints=pairs)

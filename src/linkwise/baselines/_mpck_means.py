@@ -1,6 +1,6 @@
 """MPCKMeans: k-means with priced pairs that learns a metric for its clusters."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -54,8 +54,11 @@ class MPCKMeans(ConstrainedClusterer):
         Whether a metric weighs features, or is a full matrix.
     weight : float, default=1.0
         Factor on the costs of all broken pairs.
+    n_init : int, default=10
+        Number of runs, from the same start but with other orders of the points; the
+        one with the lowest objective is kept.
     max_iter : int, default=100
-        Limit on the number of rounds.
+        Limit on the number of rounds of a run.
     on_conflict : {"raise", "drop"}, default="raise"
         What to do with a cannot-link inside a must-link group.
     random_state : int, RandomState instance or None, default=None
@@ -111,6 +114,7 @@ class MPCKMeans(ConstrainedClusterer):
         "metric": [StrOptions({"single", "per_cluster"})],
         "covariance": [StrOptions({"diagonal", "full"})],
         "weight": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -120,6 +124,7 @@ class MPCKMeans(ConstrainedClusterer):
         metric="single",
         covariance="diagonal",
         weight=1.0,
+        n_init=10,
         max_iter=100,
         on_conflict="raise",
         random_state=None,
@@ -128,6 +133,7 @@ class MPCKMeans(ConstrainedClusterer):
         self.metric = metric
         self.covariance = covariance
         self.weight = weight
+        self.n_init = n_init
         self.max_iter = max_iter
         self.on_conflict = on_conflict
         self.random_state = random_state
@@ -161,20 +167,11 @@ class MPCKMeans(ConstrainedClusterer):
         rows = as_dense(given.data)
         origin = rows.mean(axis=0)
         rows = rows - origin
-        pairs = linked_pairs(given.pairs, given.closure, self.weight)
-        model = MetricModel(
-            rows,
-            pairs,
-            neighbourhood_seeds(
-                rows, given.closure, self.n_clusters, "weighted_farthest"
-            ),
-            self._metric_shape(rows.shape[1]),
-            given.rng,
+        seeds = neighbourhood_seeds(
+            rows, given.closure, self.n_clusters, "weighted_farthest"
         )
-        start = nearest_with_all_used(
-            squared_distances(rows, model.centres, model.metric)
-        )
-        result = alternate(model, pairs, start, given.rng, self.max_iter, _is_at_rest)
+        runs = [self._run(rows, seeds, given) for _ in range(self.n_init)]
+        model, result = min(runs, key=lambda run: run[1].objective)
         single = self.metric == "single"
         return {
             **attributes_of(result, given.closure),
@@ -182,6 +179,17 @@ class MPCKMeans(ConstrainedClusterer):
             "cluster_centers_": model.centres + origin,
             "metric_": model.metric[0] if single else model.metric,
         }
+
+    def _run(self, rows, seeds, given):
+        """Return the centres and metrics of one run, and its result."""
+        pairs = linked_pairs(given.pairs, given.closure, self.weight)
+        shape = self._metric_shape(rows.shape[1])
+        model = MetricModel(rows, pairs, seeds.copy(), shape, given.rng)
+        start = nearest_with_all_used(
+            squared_distances(rows, model.centres, model.metric)
+        )
+        result = alternate(model, pairs, start, given.rng, self.max_iter, _is_at_rest)
+        return model, result
 
     def _metric_shape(self, n_features):
         n_metrics = 1 if self.metric == "single" else self.n_clusters

@@ -1,9 +1,10 @@
 """PCKMeans: k-means with one price for every broken pair."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import coo_array
+from sklearn.cluster import kmeans_plusplus
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.baselines._centres import (
@@ -45,6 +46,9 @@ class PCKMeans(CentreClusterer):
         Number of clusters.
     weight : float, default=1.0
         Factor on the weights of the pairs. 0 is k-means from the same start.
+    n_init : int, default=10
+        Number of runs: the first from the must-link groups, further ones from random
+        rows (k-means++). The one with the lowest objective is kept.
     max_iter : int, default=100
         Limit on the sweeps over the rows.
     on_conflict : {"raise", "drop"}, default="raise"
@@ -76,6 +80,7 @@ class PCKMeans(CentreClusterer):
     _parameter_constraints = {
         **CentreClusterer._parameter_constraints,
         "weight": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -83,12 +88,14 @@ class PCKMeans(CentreClusterer):
         n_clusters=8,
         *,
         weight=1.0,
+        n_init=10,
         max_iter=100,
         on_conflict="raise",
         random_state=None,
     ):
         self.n_clusters = n_clusters
         self.weight = weight
+        self.n_init = n_init
         self.max_iter = max_iter
         self.on_conflict = on_conflict
         self.random_state = random_state
@@ -111,8 +118,15 @@ class PCKMeans(CentreClusterer):
         return self._fit(self._check_fit(X, y, constraints, None, sample_id))
 
     def _cluster(self, given, X):
+        starts = [neighbourhood_seeds(X, given.closure, self.n_clusters, "largest")]
+        for _ in range(self.n_init - 1):
+            seed = int(given.rng.integers(2**31))
+            starts.append(kmeans_plusplus(X, self.n_clusters, random_state=seed)[0])
+        runs = [self._run(given, X, start) for start in starts]
+        return min(runs, key=lambda result: result.objective)
+
+    def _run(self, given, X, centres):
         k = self.n_clusters
-        centres = neighbourhood_seeds(X, given.closure, k, "largest")
         distances = squared_distances(X, centres)
         labels = nearest(distances, np.full(len(X), -1))
         fill_empty(labels, distances[np.arange(len(X)), labels], k)

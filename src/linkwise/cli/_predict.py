@@ -111,6 +111,12 @@ def _columns_of(
                 "with --drop-column NAME, or name the ids with --id-column."
             )
         return []
+    needed = [name for name in names if name in dropped]
+    if needed:
+        raise BadInputError(
+            f"--drop-column {needed[0]}: {path} was fitted on that column and cannot "
+            "predict without it. Fill in its missing values or leave out the rows."
+        )
     missing = [name for name in names if name not in available]
     if missing:
         raise BadInputError(

@@ -34,8 +34,8 @@ def hard_kmeans(
     space : Space
         The geometry, of n_samples points.
     start : ndarray of shape (n_samples,)
-        Labels in ``range(n_clusters)``, each used. They may break pairs: only their
-        centres count.
+        Labels in ``range(n_clusters)``, each used, or -1. They may break pairs: only
+        their centres count.
     n_clusters : int
         Number of clusters.
     closure : Closure
@@ -62,12 +62,15 @@ def hard_kmeans(
     sums = space.group_sums(labels, n_clusters)
     total = float(space.sample_weight @ space.diagonal)
     best_labels, best_objective = labels, np.inf
+    seen: set[bytes] = set()
     n_iter, converged = 0, False
     while not converged and n_iter < max_iter:
         n_iter += 1
         distances = space.sample_weight * squared_distances(space, sums)
         new_labels = placer.place(distances, labels)
-        converged = n_iter > 1 and np.array_equal(new_labels, labels)
+        # Greedy passes may go round in circles; a labelling that returns is the end.
+        converged = new_labels.tobytes() in seen
+        seen.add(new_labels.tobytes())
         labels = new_labels
         sums.move(labels)
         objective = total - sums.explained

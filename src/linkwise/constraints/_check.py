@@ -1,6 +1,6 @@
 """The one door for constraints: whatever a user passes becomes `Constraints`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,10 @@ def check_constraints(
             raise ValueError(
                 f"sample_id has {len(ids)} ids, but the data have {n_samples} rows."
             )
-        pairs = pairs.locate(ids, on_unknown="drop")
+        located = pairs.locate(ids, on_unknown="drop")
+        if located.is_empty and not pairs.is_empty:
+            _refuse_other_kind(pairs, ids)
+        pairs = located
     elif pairs.is_named:
         raise ValueError(
             "The constraints hold names, not positions: pass sample_id, the id of each "
@@ -74,6 +77,17 @@ def check_constraints(
         )
     pairs.check_range(n_samples)
     return pairs if y is None else pairs | _from_partial_labels(y, n_samples)
+
+
+def _refuse_other_kind(pairs: Constraints, ids: Sequence[Any]) -> None:
+    """Raise if ids of pairs and of rows cannot match, as 7 and "7" cannot."""
+    named = np.concatenate([pairs.must_link, pairs.cannot_link])[0, 0]
+    is_text = [isinstance(one, str) for one in (named, ids[0])]
+    if is_text[0] != is_text[1]:
+        raise ValueError(
+            f"The pairs name ids such as {named!r}, but sample_id holds ids such as "
+            f"{ids[0]!r}: one is text, the other is not, so none can match."
+        )
 
 
 def _as_constraints(constraints: Any) -> Constraints:
@@ -114,6 +128,8 @@ def _is_list_of_rows(rows: tuple[Any, ...] | list[Any]) -> bool:
 
 
 def _from_partial_labels(y: npt.ArrayLike, n_samples: int) -> Constraints:
+    if isinstance(y, Constraints):
+        raise TypeError("y is a Constraints: pass it as constraints=, by its name.")
     y = np.asarray(y)
     n_labels = len(y) if y.ndim else 0
     if n_labels != n_samples:

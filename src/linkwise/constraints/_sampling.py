@@ -37,7 +37,11 @@ def label_codes(y: npt.ArrayLike, unknown: Any) -> IntArray:
         codes = np.full(len(array), -1, dtype=np.intp)
         codes[known] = np.unique(array[known], return_inverse=True)[1]
         return codes
-    return _name_codes(array.tolist(), unknown)
+    values = array.tolist()
+    if isinstance(unknown, int) and any(isinstance(value, str) for value in values):
+        # numpy makes texts of numbers among texts.
+        values = [unknown if value == str(unknown) else value for value in values]
+    return _name_codes(values, unknown)
 
 
 def _name_codes(values: list[Any], unknown: Any) -> IntArray:

@@ -57,7 +57,7 @@ class KernelCSC(KernelSearchClusterer):
         Number of candidates without a better score after which the search ends.
     max_memory : int, str or None, default="4GiB"
         Memory for kernel matrices. Above it they are regenerated when needed, which is
-        slower. None: no limit.
+        slower. None: no limit. Each job beyond the first takes one matrix more.
     n_jobs : int, default=None
         Number of threads that evaluate candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -71,7 +71,7 @@ class KernelCSC(KernelSearchClusterer):
         Share of the pairs, and of those that follow from them, that hold; NaN without
         pairs.
     n_violated_ : int
-        Number of pairs that do not hold.
+        Number of pairs, and of those that follow from them, that do not hold.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the base kernels; each kernel is scaled to the same scatter.
     kernel_names_ : list of str

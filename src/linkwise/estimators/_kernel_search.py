@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from linkwise.clustering import hard_kmeans, soft_kmeans
 from linkwise.doors import (
@@ -85,18 +84,18 @@ class KernelClusterer(ConstrainedClusterer):
     def _bank(self, given, kernels, filter):
         """Return the bank of some kernels on the data, and what memory is left."""
         n_samples = given.closure.n_samples
-        n_workers = effective_n_jobs(getattr(self, "n_jobs", None))
-        needed = 4.0 * n_workers * n_samples**2
+        # The matrices of further jobs are not counted: what is stored, and with it the
+        # last digits of a kernel, must not depend on their number.
+        needed = 4.0 * n_samples**2
         limit = parse_bytes(self.max_memory) - needed
         if isinstance(kernels, KernelBank):
             _check_bank(kernels, given)
             return kernels, limit
         if limit < 0:
             raise MemoryError(
-                f"One kernel matrix of {n_samples} rows for each of {n_workers} jobs "
-                f"needs {needed / 2**30:.2f} GiB, more than max_memory="
-                f"{self.max_memory!r}. Raise max_memory, or cluster a sample of the "
-                "rows and predict the others."
+                f"A kernel matrix of {n_samples} rows needs {needed / 2**20:.1f} MiB, "
+                f"more than max_memory={self.max_memory!r}. Raise max_memory, or "
+                "cluster a sample of the rows and predict the others."
             )
         if is_named(kernels, "precomputed"):
             kernels = _given_grams(given.data)
@@ -153,7 +152,7 @@ class KernelClusterer(ConstrainedClusterer):
 
         A row goes to the cluster whose centre is nearest under the learnt kernel.
         Training rows get their ``labels_`` back if k-means came to rest and no final
-        step changed them.
+        step changed them; under an indefinite kernel (sigmoid) it may rest elsewhere.
 
         Parameters
         ----------
@@ -231,7 +230,9 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
 
     def _warn_of_idle_kernel(self):
         """Warn if the chosen kernel gives k-means nothing to work with."""
-        best = self.history_.loc[self.history_["score"].idxmax(), "objective"]
+        weights = self.history_.iloc[:, 3:].to_numpy()
+        chosen = int((weights == self.kernel_weights_).all(axis=1).argmax())
+        best = self.history_["objective"].iloc[chosen]
         if best > _HARDLY_COMPACT:
             warn_caller(
                 "The chosen clusters are hardly more compact than random ones "

@@ -280,11 +280,11 @@ class KernelBank:
     def candidate_seconds(self, n_clusters: int) -> float:
         """Return roughly how long it takes to cluster under some weights.
 
-        Per entry of the matrix, as benchmarks/candidate_cost.py and memory_limit.py
-        measure it on one core.
+        Per entry of the matrix, as benchmarks/candidate_cost.py measures it on one core
+        for stored kernels; regenerated ones take little longer, and the choice of a
+        search is not to depend on memory.
         """
-        per_entry = 2.7e-9 if self.is_stored else 3.5e-9
-        return per_entry * self.n_samples**2
+        return 2.7e-9 * self.n_samples**2
 
     @property
     def unscaled(self) -> FloatArray:
@@ -404,11 +404,12 @@ def _regenerable(
     others = {i: unit for i, unit in units.items() if bases.get(i) is None}
     n_matrices = len(names) + len(others)
     if n_matrices > room:
-        one = 4 * packed_size(evaluation.n_samples) / 2**30
+        one = 4 * packed_size(evaluation.n_samples) / 2**20
         raise MemoryError(
             f"{len(units)} kernels on {evaluation.n_samples} rows need "
-            f"{n_matrices * one:.2f} GiB even when regenerated from {n_matrices} base "
-            f"matrices; max_memory leaves room for {int(room)} of these. Raise "
+            f"{n_matrices * one:.1f} MiB: {len(names)} base matrices from which others "
+            f"are regenerated, and {len(others)} kernels that must be stored; "
+            f"max_memory leaves room for {int(room)} of these {n_matrices}. Raise "
             "max_memory, or cluster a sample of the rows and predict the others."
         )
     return evaluation.packed_bases(names), evaluation.packed(others, centres)

@@ -36,7 +36,7 @@ def random_share(mass: float, n_clusters: int) -> float:
     >>> 21.0 * random_share(4, n_clusters=2)
     14.875
     """
-    if mass <= 1.0:  # weights that are shares, not counts: nothing to correct
+    if mass < 2.0:  # weights that are shares, not counts: nothing to correct
         return 1.0
     n_used = n_clusters * (1.0 - (1.0 - 1.0 / n_clusters) ** mass)
     return (mass - n_used) / (mass - 1.0)

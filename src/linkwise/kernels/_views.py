@@ -81,8 +81,10 @@ class Standardized:
             row_weight = np.repeat(weight, np.diff(X.indptr))
             deviation = (X.data - mean[X.indices]) ** 2
             n_columns = X.shape[1]
-            variance = np.bincount(X.indices, row_weight * deviation, n_columns)
-            filled = np.bincount(X.indices, row_weight, n_columns)
+            variance = np.zeros(n_columns)
+            np.add.at(variance, X.indices, row_weight * deviation)
+            filled = np.zeros(n_columns)
+            np.add.at(filled, X.indices, row_weight)
             has_zeros = np.bincount(X.indices, minlength=n_columns) < X.shape[0]
             variance += np.where(has_zeros, 1.0 - filled, 0.0) * mean**2
         else:
