@@ -200,7 +200,7 @@ def test_the_objective_never_rises(variant, form):
     options = dict(zip(("metric", "covariance"), variant, strict=True), random_state=1)
     trace = []
     for max_iter in range(1, 12):
-        model = MPCKMeans(3, max_iter=max_iter, **options)
+        model = MPCKMeans(3, max_iter=max_iter, n_init=1, **options)
         model.fit(X, constraints=form(pairs))
         trace.append(model.objective_)
         for matrix in full_of(model):
@@ -268,6 +268,17 @@ def test_a_weight_on_all_pairs_is_the_weight():
     two = MPCKMeans(3, weight=3.0, random_state=0).fit(X, constraints=pairs)
     assert_array_equal(one.labels_, two.labels_)
     assert one.objective_ == pytest.approx(two.objective_)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
+def test_more_runs_never_end_higher(variant):
+    X, _, pairs = make_blobs(spread=4.0, n_pairs=50, seed=3)
+    options = dict(zip(("metric", "covariance"), variant, strict=True), random_state=0)
+    values = [
+        MPCKMeans(3, n_init=n, **options).fit(X, constraints=pairs).objective_
+        for n in (1, 3, 10)
+    ]
+    assert values == sorted(values, reverse=True)
 
 
 def test_pairs_teach_the_metric_which_feature_matters():

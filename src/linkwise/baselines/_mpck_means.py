@@ -170,7 +170,9 @@ class MPCKMeans(ConstrainedClusterer):
         seeds = neighbourhood_seeds(
             rows, given.closure, self.n_clusters, "weighted_farthest"
         )
-        runs = [self._run(rows, seeds, given) for _ in range(self.n_init)]
+        # One sample for the farthest pair, so that the objectives can be compared.
+        sample = given.rng.integers(2**63)
+        runs = [self._run(rows, seeds, sample, given) for _ in range(self.n_init)]
         model, result = min(runs, key=lambda run: run[1].objective)
         single = self.metric == "single"
         return {
@@ -180,11 +182,12 @@ class MPCKMeans(ConstrainedClusterer):
             "metric_": model.metric[0] if single else model.metric,
         }
 
-    def _run(self, rows, seeds, given):
+    def _run(self, rows, seeds, sample, given):
         """Return the centres and metrics of one run, and its result."""
         pairs = linked_pairs(given.pairs, given.closure, self.weight)
         shape = self._metric_shape(rows.shape[1])
-        model = MetricModel(rows, pairs, seeds.copy(), shape, given.rng)
+        sample_rng = np.random.default_rng(sample)
+        model = MetricModel(rows, pairs, seeds.copy(), shape, sample_rng)
         start = nearest_with_all_used(
             squared_distances(rows, model.centres, model.metric)
         )
