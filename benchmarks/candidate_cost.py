@@ -6,7 +6,8 @@ each go through linkwise, through the floor and through numpy, one loop after an
 several rounds. Times are medians over candidates of the best round, in milliseconds.
 "floor" is one pass over the five float32 Gram matrices of a candidate. "numpy" is
 ``K = sum(b * G)``, then ``K @ onehot`` and an assignment until no label changes, from
-the same start; it has no start of its own and no reward.
+the same start; it has no start of its own and no reward. So "numpy/same work" compares
+it with combine and k-means alone, "numpy/total" with the whole candidate.
 """
 
 import argparse
@@ -115,6 +116,7 @@ def measure(name: str, n_candidates: int, n_rounds: int) -> dict[str, float]:
         "kernels": bank.n_weights,
         **row,
         "numpy/total": row["numpy"] / row["total"],
+        "numpy/same work": row["numpy"] / (row["combine"] + row["kmeans"]),
         "total/floor": row["total"] / row["floor"],
         "iterations": float(np.mean([r.n_iter for r in results])),
         "labels as numpy": float(np.mean(agree)),
