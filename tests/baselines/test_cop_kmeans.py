@@ -413,3 +413,11 @@ def test_colours_of_each_part_are_matched_to_the_cheapest_clusters():
     placed = np.full(6, -1)
     placer._colour(np.arange(6), cost, 0.0, placed)
     assert_array_equal(placed, near)
+
+
+def test_greedy_passes_that_go_round_in_circles_come_to_an_end():
+    X, pairs, k = dense_problem(np.random.default_rng(215))
+    model = COPKMeans(k, n_init=2, max_iter=1000, random_state=0)
+    model.fit(X, constraints=pairs)
+    assert model.converged_ and model.n_iter_ < 1000
+    assert model.n_violated_ == 0

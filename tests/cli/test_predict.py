@@ -89,3 +89,13 @@ def test_new_data_are_checked_like_the_old(fitted, flowers):
     assert "missing value" in message and "column 'petal length'" in message
     result = fitted("predict", "model.joblib", "named.csv", "--out", "model.joblib")
     assert result.exit_code == 2
+
+
+def test_a_column_of_the_model_cannot_be_dropped(fitted):
+    column = joblib.load("model.joblib").feature_names_in_[0]
+    message = fails(
+        fitted,
+        *("model.joblib", "named.csv", "--id-column", "name", "--out", "again.csv"),
+        *("--drop-column", column),
+    )
+    assert f"--drop-column {column}" in message and "cannot predict" in message

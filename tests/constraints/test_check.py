@@ -99,3 +99,23 @@ def test_a_wrong_value_is_named(arguments, message):
 def test_anything_else_is_refused_with_what_is_accepted(constraints):
     with pytest.raises(TypeError, match=r"must be a Constraints, a pair \(must_link"):
         check_constraints(constraints, n_samples=3)
+
+
+def test_ids_of_another_kind_than_the_pairs_are_refused():
+    with pytest.raises(ValueError, match="such as 0, but sample_id .* '0'"):
+        check_constraints(([(0, 1)], []), n_samples=2, sample_id=["0", "1"])
+
+
+def test_a_fold_without_pairs_is_no_error():
+    found = check_constraints(([(0, 1)], []), n_samples=2, sample_id=[7, 8])
+    assert found.is_empty
+
+
+def test_constraints_in_the_place_of_labels_are_refused():
+    with pytest.raises(TypeError, match="pass it as constraints="):
+        check_constraints(None, Constraints([(0, 1)]), n_samples=2)
+
+
+def test_the_text_minus_one_among_names_is_unknown():
+    pairs = Constraints.from_labels(["a", "a", "-1", "b", "-1"])
+    assert (pairs.n_must_link, pairs.n_cannot_link) == (1, 1)

@@ -15,6 +15,7 @@ from linkwise import (
     InfeasibleConstraintsError,
     KernelCSC,
 )
+from linkwise.kernels import RBF, Linear
 
 
 def only_warning(action):
@@ -103,3 +104,16 @@ def test_clusters_no_more_compact_than_random_ones_are_reported():
         model.fit(X, constraints=pairs)
     assert model.constraint_score_ == 1.0
     assert model.objective_ > 0.99
+
+
+def test_only_the_chosen_kernel_is_judged():
+    X = (
+        np.concatenate([np.zeros(10), np.full(10, 9.0)])[:, None]
+        + np.arange(20)[:, None] / 50
+    )
+    model = KernelCSC(
+        2, kernels=[RBF(1e6), Linear()], filter="none", tie_break="objective"
+    )
+    model.fit(X, constraints=([(0, 9), (10, 19)], [(0, 10)]))  # warnings are errors
+    assert model.kernel_weights_[1] > 0
+    assert model.objective_ < 0.2

@@ -195,3 +195,7 @@ class TestRatioFilter:
         eye = np.equal.outer(*[np.repeat(np.arange(4), times)] * 2).astype(float)
         many = KernelBank.build(repeated, [linear[0], eye])
         assert few.names == many.names
+
+
+def test_weights_that_sum_to_one_up_to_rounding_have_a_share():
+    assert random_share(1.0000000000000004, n_clusters=2) == 1.0

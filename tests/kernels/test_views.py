@@ -92,3 +92,9 @@ def test_distances_of_far_away_points_are_not_lost_in_rounding():
     got = BASES["squared_distances"](fitted.transform(x), fitted.transform(x))
     exact = (x - x.T) ** 2
     np.testing.assert_allclose(got, exact, atol=1e-9)
+
+
+def test_a_sparse_matrix_without_values_has_constant_columns():
+    empty = csr_array((5, 3))
+    points = Standardized().fit(empty).transform(empty)
+    assert not points.plain().any()

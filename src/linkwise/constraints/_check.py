@@ -81,7 +81,7 @@ def check_constraints(
 
 def _refuse_other_kind(pairs: Constraints, ids: Sequence[Any]) -> None:
     """Raise if ids of pairs and of rows cannot match, as 7 and "7" cannot."""
-    named = np.concatenate([pairs.must_link, pairs.cannot_link])[0, 0]
+    named = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()[0][0]
     is_text = [isinstance(one, str) for one in (named, ids[0])]
     if is_text[0] != is_text[1]:
         raise ValueError(
