@@ -27,6 +27,7 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
                 )
             kmeans(space, problem.start, k, polish=True)
             kmeans(space, np.zeros(n, dtype=int), k)
+            kmeans(space, closure, k)
             soft_kmeans(space, start, k, closure, order=rng.permutation(n))
             if closure.n_components >= k:
                 hard_kmeans(space, problem.start, k, closure, rng=rng)

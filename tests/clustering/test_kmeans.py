@@ -11,13 +11,14 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel, sigmoid_kernel
 from tests.clustering.plain import (
     distances_to_centres,
+    draw_constraints,
     draw_problem,
     lloyd,
     locked,
     objective,
 )
 
-from linkwise.clustering import kmeans
+from linkwise.clustering import farthest_first, kmeans
 from linkwise.kernels import REBUILD_EVERY, FeatureSpace, GramSpace
 
 SEEDS = st.integers(0, 10**6)
@@ -457,3 +458,20 @@ def test_start_labels_may_be_integers_of_any_kind(dtype):
     expected = kmeans(space, problem.start, problem.k).labels
     labels = kmeans(space, problem.start.astype(dtype), problem.k).labels
     assert np.array_equal(labels, expected)
+
+
+@given(seed=SEEDS, n_pairs=st.integers(0, 25), kind=st.sampled_from(["gram", "rows"]))
+@settings(deadline=None, max_examples=60)
+def test_pairs_as_a_start_are_their_farthest_first_labels(seed, n_pairs, kind):
+    problem = draw_problem(seed)
+    n, k = len(problem.X), problem.k
+    closure = draw_constraints(problem.rng, n, n_pairs, k, weighted=True).closure(n)
+    if kind == "gram":
+        space = GramSpace(problem.gram, problem.weight)
+    else:
+        space = FeatureSpace(problem.X, problem.weight)
+    expected = kmeans(space, farthest_first(space, closure, k), k)
+    result = kmeans(space, closure, k)
+    assert np.array_equal(result.labels, expected.labels)
+    assert result[1:4] == expected[1:4]
+    assert np.array_equal(result.sums.sums, expected.sums.sums)

@@ -127,7 +127,7 @@ class TestFeatureScales(BankContract):
     def test_weights_are_factors_of_the_columns(self, bank):
         weights = np.array([0.5, 0.0, 2.0])
         space = bank.combine(weights)
-        assert np.array_equal(space.features, bank.X * weights)
+        assert np.array_equal(space.rows, bank.X * weights)
 
 
 def passes_ratio_of(gram, weight):
@@ -394,18 +394,18 @@ class TestGroups:
         for seed in range(3):
             rng = np.random.default_rng(seed)
             weights = rng.random(bank.n_weights) * (rng.random(bank.n_weights) < 0.3)
-            a = bank.combine(weights).fixed_sums(labels, 3)
+            a = bank.combine(weights).fixed_totals(labels, 3)
             space = known.combine(weights)
-            b = space.fixed_sums(labels, 3)
-            scale = np.abs(a.sums).max()
-            np.testing.assert_allclose(b.sums, a.sums, atol=1e-5 * scale)
+            b = space.fixed_totals(labels, 3)
+            scale = np.abs(a.totals).max()
+            np.testing.assert_allclose(b.totals, a.totals, atol=1e-5 * scale)
             np.testing.assert_allclose(b.inner, a.inner, rtol=1e-4, atol=1e-5 * scale)
             np.testing.assert_allclose(b.mass, a.mass)
             # Other groups are summed as ever.
             other = (labels + 1) % 3
-            c = space.fixed_sums(other, 3)
+            c = space.fixed_totals(other, 3)
             d = bank.combine(weights).group_sums(other, 3)
-            assert np.array_equal(c.sums, d.sums)
+            assert np.array_equal(c.totals, d.totals)
 
     def test_whole_clusterings_are_the_same(self):
         rng = np.random.default_rng(5)

@@ -74,18 +74,19 @@ def test_sums_over_single_precision_values_are_taken_in_double_precision():
     assert sums.inner.tolist() == [64.0 * 5000**2]
 
 
-def test_remembered_sums_are_given_for_their_own_labels_only():
+def test_remembered_totals_are_given_for_their_own_labels_only():
     gram, _ = line(0, 1, 9, 10)
     space = GramSpace(gram)
     labels = locked(np.array([0, 0, 1, 1]))
-    known = space.group_sums(labels, 2)
+    known = space.fixed_totals(labels, 2)
     space.remember(labels, known)
-    assert space.fixed_sums(labels, 2) is known
+    assert space.fixed_totals(labels, 2) is known
     # Sums that may move are taken anew, lest the known ones move.
-    assert space.group_sums(labels, 2) is not known
+    assert space.group_sums(labels, 2).totals is not known.totals
     other = np.array([0, 1, 1, 1])
     expected = sums_by_definition(gram, np.ones(4), other, 2)
-    assert_sums(space.fixed_sums(other, 2), expected, 1e-12)
+    for got, exact in zip(space.fixed_totals(other, 2), expected, strict=True):
+        np.testing.assert_allclose(got, exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.cluster import kmeans_plusplus
 
 from linkwise.baselines._metric_pairs import PairGeometry, linked_pairs
 from linkwise.baselines._metric_rounds import (
@@ -55,8 +56,8 @@ class MPCKMeans(ConstrainedClusterer):
     weight : float, default=1.0
         Factor on the costs of all broken pairs.
     n_init : int, default=10
-        Number of runs, from the same start but with other orders of the points; the
-        one with the lowest objective is kept.
+        Number of runs: the first from the must-link groups, further ones from random
+        rows (k-means++). The one with the lowest objective is kept.
     max_iter : int, default=100
         Limit on the number of rounds of a run.
     on_conflict : {"raise", "drop"}, default="raise"
@@ -167,12 +168,14 @@ class MPCKMeans(ConstrainedClusterer):
         rows = as_dense(given.data)
         origin = rows.mean(axis=0)
         rows = rows - origin
-        seeds = neighbourhood_seeds(
-            rows, given.closure, self.n_clusters, "weighted_farthest"
-        )
+        k = self.n_clusters
+        starts = [neighbourhood_seeds(rows, given.closure, k, "weighted_farthest")]
+        for _ in range(self.n_init - 1):
+            seed = int(given.rng.integers(2**31))
+            starts.append(kmeans_plusplus(rows, k, random_state=seed)[0])
         # One sample for the farthest pair, so that the objectives can be compared.
         sample = given.rng.integers(2**63)
-        runs = [self._run(rows, seeds, sample, given) for _ in range(self.n_init)]
+        runs = [self._run(rows, seeds, sample, given) for seeds in starts]
         model, result = min(runs, key=lambda run: run[1].objective)
         single = self.metric == "single"
         return {
@@ -187,7 +190,7 @@ class MPCKMeans(ConstrainedClusterer):
         pairs = linked_pairs(given.pairs, given.closure, self.weight)
         shape = self._metric_shape(rows.shape[1])
         sample_rng = np.random.default_rng(sample)
-        model = MetricModel(rows, pairs, seeds.copy(), shape, sample_rng)
+        model = MetricModel(rows, pairs, seeds, shape, sample_rng)
         start = nearest_with_all_used(
             squared_distances(rows, model.centres, model.metric)
         )

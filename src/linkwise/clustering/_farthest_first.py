@@ -43,41 +43,27 @@ def farthest_first(
     ndarray of shape (n_samples,)
         Labels in ``range(n_clusters)``, each used.
     """
-    n_components, n_linked = closure.n_components, closure.n_linked
-    n_seeds = min(n_clusters, n_components)
-    linked = space.fixed_sums(closure.linked, n_linked)
-    seeds = np.zeros(n_seeds, dtype=np.intp)  # the first is the largest component
-    distance = np.empty((n_seeds, n_components))
-    work = np.empty((3, n_components))
+    n_seeds = min(n_clusters, closure.n_components)
+    linked = space.fixed_totals(closure.linked, closure.n_linked)
     labels = np.empty(space.n_samples, dtype=np.intp)
-    n_known = 0
-    while n_known < n_seeds:
-        column = space.diagonal  # not looked at, unless a single point is next
-        if seeds[n_known] >= n_linked:
-            point = closure.members[closure.indptr[seeds[n_known]]]
-            column = _kernel_column(space, point)
-        n_known = seed_and_place(
-            linked.sums,
-            linked.inner,
-            linked.mass,
-            space.diagonal,
-            space.sample_weight,
-            closure.component,
-            closure.indptr,
-            closure.members,
-            closure.tier,
-            closure.cl_indptr,
-            closure.cl_indices,
-            closure.cl_weights,
-            rule == "sum",
-            cl_aware_seeds,
-            column,
-            n_known,
-            seeds,
-            distance,
-            work,
-            labels,
-        )
+    seed_and_place(
+        *linked,
+        space.rows,
+        space.core,
+        space.diagonal,
+        space.sample_weight,
+        closure.component,
+        closure.indptr,
+        closure.members,
+        closure.tier,
+        closure.cl_indptr,
+        closure.cl_indices,
+        closure.cl_weights,
+        rule == "sum",
+        cl_aware_seeds,
+        n_seeds,
+        labels,
+    )
     if n_seeds < n_clusters:
         _add_farthest_points(space, labels, n_seeds, n_clusters)
     return labels

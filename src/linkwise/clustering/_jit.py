@@ -9,7 +9,7 @@ of group c is ``diagonal[i] - 2 * sums[c, i] / mass[c] + inner[c] / mass[c] ** 2
 import numpy as np
 from numba import njit
 
-from linkwise.kernels._jit import move_groups
+from linkwise.kernels._jit import move_groups, spread_totals
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -84,7 +84,7 @@ def nearest_centres(
 @njit(cache=True, nogil=True, error_model="numpy")
 def descend(
     rows,  # IN  (n, m), as in move_groups
-    spread,  # IN  (m, n)
+    core,  # IN  (m, m) or None
     sample_weight,  # IN  (n,)
     diagonal,  # IN  (n,)
     max_iter,  # IN
@@ -134,7 +134,7 @@ def descend(
         # The only call: each one more would be compiled once more.
         new_explained = move_groups(
             rows,
-            spread,
+            core,
             sample_weight,
             current,
             new_labels,
@@ -252,9 +252,9 @@ def centroids(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def choose_seeds(
-    sums,  # IN  (g_linked, n), kernel sums of the components of several points
-    column,  # IN  (n,), kernel values of the last seed if it is a single point
-    n_known,  # IN  number of seeds whose distances are known
+    totals,  # IN  (g_linked, m), of the components of several points
+    rows,  # IN  (n, m), as in move_groups
+    core,  # IN  (m, m) or None
     squared_norm,  # IN  (g,)
     component_mass,  # IN  (g,)
     indptr,  # IN  (g + 1,)
@@ -265,29 +265,34 @@ def choose_seeds(
     cl_indices,  # IN
     use_sum,  # IN  score by the sum of the distances, not by the least
     prefer_linked,  # IN  prefer candidates cannot-linked to most chosen seeds
-    seeds,  # IN/OUT (k,), components; the one after the known ones is given
+    seeds,  # OUT (k,), components
     distance,  # OUT (k, g), squared centroid distance of components to the seeds
-    score,  # IN/OUT (g,), of components as next seed; -inf: is one
 ):
-    """Choose the next seeds by farthest-first traversal.
-
-    Returns the number of seeds whose distances are known: k when all is done, or fewer
-    when the seed after them is a single point and ``column`` must hold its kernel
-    values at the next call.
-    """
+    """Choose seeds by farthest-first traversal; the largest component comes first."""
     k = seeds.shape[0]
     n_components = squared_norm.shape[0]
-    n_linked = sums.shape[0]
+    n_linked = totals.shape[0]
+    total = np.empty((1, rows.shape[1]))
+    values = np.empty((1, rows.shape[0]), rows.dtype)
+    score = np.empty(n_components)  # of components as next seed; -inf: is one
+    seeds[0] = 0
+    n_known = 0
     while True:
         s = seeds[n_known]
-        values = sums[s] if s < n_linked else column
         norm = component_mass[s] if s < n_linked else 1.0
+        for j in range(rows.shape[1]):
+            total[0, j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
+        if core is None:
+            row = total[0]
+        else:
+            spread_totals(rows, core, total, values)
+            row = values[0]
         for g in range(n_components):
-            total = 0.0
+            product = 0.0
             for p in range(indptr[g], indptr[g + 1]):
-                total += sample_weight[members[p]] * values[members[p]]
+                product += sample_weight[members[p]] * row[members[p]]
             d = squared_norm[g] + squared_norm[s]
-            d -= 2.0 * total / (norm * component_mass[g])
+            d -= 2.0 * product / (norm * component_mass[g])
             distance[n_known, g] = d
             if use_sum and n_known > 0:
                 score[g] += d
@@ -297,7 +302,7 @@ def choose_seeds(
         for t in range(n_known):
             score[seeds[t]] = -np.inf
         if n_known == k:
-            return n_known
+            return
         best, best_links = -1, 0
         for g in range(n_components):
             if score[g] == -np.inf:
@@ -313,8 +318,6 @@ def choose_seeds(
             ):
                 best, best_links = g, links
         seeds[n_known] = best
-        if best >= n_linked:
-            return n_known
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -356,9 +359,11 @@ def place_components(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def seed_and_place(
-    sums,  # IN  (g_linked, n), kernel sums of the components of several points
+    totals,  # IN  (g_linked, m), of the components of several points
     inner,  # IN  (g_linked,)
     mass,  # IN  (g_linked,)
+    rows,  # IN  (n, m), as in move_groups
+    core,  # IN  (m, m) or None
     diagonal,  # IN  (n,)
     sample_weight,  # IN  (n,)
     component,  # IN  (n,), component of each point
@@ -370,34 +375,29 @@ def seed_and_place(
     cl_weights,  # IN
     use_sum,  # IN  score seeds by the sum of their distances, not by the least
     prefer_linked,  # IN  prefer seeds cannot-linked to most chosen ones
-    column,  # IN  (n,), kernel values of the next seed if it is a single point
-    n_known,  # IN  number of seeds whose distances are known
-    seeds,  # IN/OUT (k,), components; the one after the known ones is given
-    distance,  # IN/OUT (k, g), squared centroid distance of components to seeds
-    work,  # IN/OUT (3, g), kept between the calls
-    labels,  # OUT (n,), when all seeds are known
+    n_seeds,  # IN  at most g
+    labels,  # OUT (n,)
 ):
-    """Choose seeds farthest-first, then place all components; one call if it can.
-
-    Returns the number of seeds whose distances are known. If that is not all of them,
-    the next seed is a single point: call again with its kernel values in ``column``.
-    """
-    component_mass, squared_norm, score = work[0], work[1], work[2]
-    if n_known == 0:
-        centroids(
-            inner,
-            mass,
-            diagonal,
-            sample_weight,
-            indptr,
-            members,
-            component_mass,
-            squared_norm,
-        )
-    n_known = choose_seeds(
-        sums,
-        column,
-        n_known,
+    """Choose seeds farthest-first, then place all components."""
+    n_components = tier.shape[0]
+    component_mass = np.empty(n_components)
+    squared_norm = np.empty(n_components)
+    centroids(
+        inner,
+        mass,
+        diagonal,
+        sample_weight,
+        indptr,
+        members,
+        component_mass,
+        squared_norm,
+    )
+    seeds = np.empty(n_seeds, np.int64)
+    distance = np.empty((n_seeds, n_components))
+    choose_seeds(
+        totals,
+        rows,
+        core,
         squared_norm,
         component_mass,
         indptr,
@@ -410,13 +410,75 @@ def seed_and_place(
         prefer_linked,
         seeds,
         distance,
-        score,
     )
-    if n_known == seeds.shape[0]:
-        place_components(
-            distance, seeds, component, cl_indptr, cl_indices, cl_weights, labels
-        )
-    return n_known
+    place_components(
+        distance, seeds, component, cl_indptr, cl_indices, cl_weights, labels
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def start_and_descend(
+    linked_totals,  # IN  (g_linked, m), these up to ``cl_weights`` as in seed_and_place
+    linked_inner,  # IN  (g_linked,)
+    linked_mass,  # IN  (g_linked,)
+    component,  # IN  (n,)
+    indptr,  # IN  (g + 1,)
+    members,  # IN  (n,)
+    tier,  # IN  (g,)
+    cl_indptr,  # IN  (g + 1,)
+    cl_indices,  # IN
+    cl_weights,  # IN
+    rows,  # IN  (n, m), these as in descend
+    core,  # IN  (m, m) or None
+    sample_weight,  # IN  (n,)
+    diagonal,  # IN  (n,)
+    max_iter,  # IN
+    rebuild_every,  # IN
+    labels,  # OUT (n,)
+    current,  # OUT (n,)
+    totals,  # OUT (k, m)
+    sums,  # OUT (k, n)
+    mass,  # OUT (k,)
+    inner,  # OUT (k,)
+):
+    """Run k-means from the farthest-first start; return what ``descend`` returns.
+
+    One call, because with a few hundred points a second one would show.
+    """
+    seed_and_place(
+        linked_totals,
+        linked_inner,
+        linked_mass,
+        rows,
+        core,
+        diagonal,
+        sample_weight,
+        component,
+        indptr,
+        members,
+        tier,
+        cl_indptr,
+        cl_indices,
+        cl_weights,
+        False,
+        False,
+        mass.shape[0],
+        labels,
+    )
+    return descend(
+        rows,
+        core,
+        sample_weight,
+        diagonal,
+        max_iter,
+        rebuild_every,
+        labels,
+        current,
+        totals,
+        sums,
+        mass,
+        inner,
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,11 +1,13 @@
 """k-means in any geometry."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._jit import descend, next_better_move
+from linkwise.clustering._farthest_first import farthest_first
+from linkwise.clustering._jit import descend, next_better_move, start_and_descend
+from linkwise.constraints import Closure
 from linkwise.kernels import REBUILD_EVERY, GroupSums, Space
 
 
@@ -21,20 +23,21 @@ class KMeansResult(NamedTuple):
 
 def kmeans(
     space: Space,
-    start: IntArray,
+    start: IntArray | Closure,
     n_clusters: int,
     *,
     max_iter: int = 300,
     polish: bool = False,
 ) -> KMeansResult:
-    """Cluster by Lloyd's iterations from start labels.
+    """Cluster by Lloyd's iterations.
 
     Parameters
     ----------
     space : Space
         The geometry, of n_samples points.
-    start : ndarray of shape (n_samples,)
-        Labels in ``range(n_clusters)``.
+    start : ndarray of shape (n_samples,), or Closure
+        Labels in ``range(n_clusters)``, or the pairs from whose components
+        :func:`farthest_first` makes them.
     n_clusters : int
         Number of clusters, at most n_samples.
     max_iter : int, default=300
@@ -50,11 +53,29 @@ def kmeans(
         the kernel is indefinite: then the descent is not assured, and the search ends
         where the objective rises or a labelling returns.
     """
-    labels = np.array(start, dtype=np.intp)
-    sums = space.empty_sums(n_clusters)
-    n_iter, converged, total, sums.explained = descend(
-        sums.rows,
-        sums.spread,
+    sums = GroupSums(space.rows, space.core, space.sample_weight, n_clusters)
+    pairs: tuple[FloatArray | IntArray, ...] = ()
+    if isinstance(start, Closure) and n_clusters <= start.n_components:
+        labels: IntArray = np.empty(space.n_samples, dtype=np.intp)
+        pairs = (
+            *space.fixed_totals(start.linked, start.n_linked),
+            start.component,
+            start.indptr,
+            start.members,
+            start.tier,
+            start.cl_indptr,
+            start.cl_indices,
+            start.cl_weights,
+        )
+    elif isinstance(start, Closure):
+        labels = farthest_first(space, start, n_clusters)
+    else:
+        labels = np.array(start, dtype=np.intp)
+    run: Any = start_and_descend if pairs else descend
+    n_iter, converged, total, sums.explained = run(
+        *pairs,
+        space.rows,
+        space.core,
         space.sample_weight,
         space.diagonal,
         max_iter,

@@ -3,12 +3,15 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+import scipy.linalg  # noqa: F401, so that its BLAS is there to be found
+from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _n_inside = 0
-_limits: threadpool_limits | None = None
+_limits: Any = None
 
 
 @contextmanager
@@ -18,8 +21,7 @@ def one_blas_thread() -> Iterator[None]:
     The number of BLAS threads belongs to the process, so entries are counted: the
     first sets the limit and the last to leave restores what was there. Were each
     block to restore what it had found, two searches that overlap in different
-    threads could leave BLAS on one thread for good. Entering costs about 1 ms, and
-    next to nothing inside another block.
+    threads could leave BLAS on one thread for good.
 
     Examples
     --------
@@ -34,12 +36,18 @@ def one_blas_thread() -> Iterator[None]:
         _leave()
 
 
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the BLAS libraries of this process: looking for them takes 5 ms."""
+    return ThreadpoolController().select(user_api="blas")
+
+
 def _enter() -> None:
     """Count one block more, and set the limit if it is the first."""
     global _n_inside, _limits
     with _lock:
         if _n_inside == 0:
-            _limits = threadpool_limits(1, user_api="blas")
+            _limits = _controller().limit(limits=1, user_api="blas")
         _n_inside += 1
 
 

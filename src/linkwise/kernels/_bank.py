@@ -30,7 +30,7 @@ from linkwise.kernels._scaling import (
     passes_ratio,
     scatter,
 )
-from linkwise.kernels._spaces import FeatureSpace, GramSpace, KnownSums, Space
+from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space, Totals
 from linkwise.kernels._views import Points
 
 
@@ -323,14 +323,14 @@ class _KnownGroups(NamedTuple):
 
     def combine(
         self, chosen: IntArray, weights: FloatArray, sample_weight: FloatArray
-    ) -> KnownSums:
+    ) -> Totals:
         """Return the group sums of the weighted sum of some kernels."""
         sums = np.empty(self.sums.shape[1:])
         inner = np.empty(len(sums))
         combine_sums(
             self.sums, chosen, weights, self.groups, sample_weight, sums, inner
         )
-        return KnownSums(sums, inner, self.mass)
+        return Totals(sums, inner, self.mass)
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,19 @@ def add_five(
     c,  # IN
     d,  # IN
     e,  # IN
-    weights,  # IN  (5,), float32; zero for matrices that only fill the call
+    v,  # IN  weights, float64; zero for matrices that only fill the call
+    w,  # IN
+    x,  # IN
+    y,  # IN
+    z,  # IN
     rows_per_block,  # IN
     gram,  # OUT (n, n), float32; the lower block triangle only
 ):
     """Write the weighted sum of five packed matrices into the lower block rows."""
     n = gram.shape[0]
     flat = gram.reshape(n * n)
-    v, w, x, y, z = weights[0], weights[1], weights[2], weights[3], weights[4]
+    v, w, x = np.float32(v), np.float32(w), np.float32(x)
+    y, z = np.float32(y), np.float32(z)
     p = 0
     for first in range(0, n, rows_per_block):
         width = min(n, first + rows_per_block)
@@ -112,9 +117,23 @@ def move_rows(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def spread_totals(
+    rows,  # IN  (n, m)
+    core,  # IN  (m, m), or empty: the identity
+    totals,  # IN  (k, m)
+    sums,  # OUT (k, n), totals @ core @ rows.T, of the type of the rows
+):
+    """Take group totals of rows to kernel sums between groups and points."""
+    if core.shape[0] > 0:
+        np.dot(np.dot(totals, core).astype(rows.dtype), rows.T, sums)
+    else:
+        np.dot(totals.astype(rows.dtype), rows.T, sums)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def move_groups(
     rows,  # IN  (n, m), what is summed over groups
-    spread,  # IN  (m, n), takes totals to sums; empty if they are the same
+    core,  # IN  as in spread_totals; None if totals are the sums
     sample_weight,  # IN  (n,)
     old,  # IN/OUT (n,), groups so far, then ``new``
     new,  # IN  (n,), groups from now on; -1: in no group
@@ -134,8 +153,8 @@ def move_groups(
         for i in range(old.shape[0]):
             old[i] = -1
     move_rows(rows, sample_weight, old, new, totals, mass)
-    if spread.shape[0] > 0:
-        np.dot(totals, spread, sums)
+    if core is not None:
+        spread_totals(rows, core, totals, sums)
     for c in range(n_groups):
         inner[c] = 0.0
     for i in range(new.shape[0]):

@@ -63,10 +63,10 @@ def combine_packed(
             first += np.float32(weight) * matrix
         matrices = [first, *matrices[rest:]]
         weights = np.concatenate([[1.0], weights[rest:]])
-    coefficients = np.zeros(5, dtype=np.float32)
-    coefficients[: len(matrices)] = weights
-    a, b, c, d, e = matrices + [matrices[0]] * (5 - len(matrices))
-    add_five(a, b, c, d, e, coefficients, ROWS_PER_BLOCK, out)
+    n_fill = 5 - len(matrices)
+    a, b, c, d, e = matrices + [matrices[0]] * n_fill
+    v, w, x, y, z = weights.tolist() + [0.0] * n_fill
+    add_five(a, b, c, d, e, v, w, x, y, z, ROWS_PER_BLOCK, out)
     if len(out) > ROWS_PER_BLOCK:
         mirror(ROWS_PER_BLOCK, out)
     return out

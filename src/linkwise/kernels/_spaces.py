@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.kernels._jit import move_groups
+from linkwise.kernels._jit import move_groups, move_rows
 
 # Sums are brought up to date row by row; after as many moves they are taken anew, so
 # that rounding errors cannot pile up.
 REBUILD_EVERY = 20
 
-_NO_SPREAD = np.empty((0, 0))
+_IDENTITY = np.empty((0, 0))
 
 
 class GroupSums:
@@ -28,7 +28,19 @@ class GroupSums:
 
     Group totals of some rows are kept, and the sums follow from them: for a kernel
     matrix they are the totals of its own rows; for features, the products of the
-    totals with all rows.
+    totals with all rows; for landmarks, with a matrix between the two.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, m)
+        What is summed over groups.
+    core : ndarray of shape (m, m) or None
+        The sums are ``totals @ core @ rows.T``; an empty one stands for the identity.
+        None: the sums are the totals.
+    sample_weight : ndarray of shape (n_samples,)
+        Multiplicity of each point.
+    n_groups : int
+        Number of groups.
 
     Attributes
     ----------
@@ -44,17 +56,20 @@ class GroupSums:
 
     def __init__(
         self,
-        rows: FloatArray,  # (n, m)
-        spread: FloatArray,  # (m, n), takes totals to sums; empty if they are the same
+        rows: FloatArray,
+        core: FloatArray | None,
         sample_weight: FloatArray,
         n_groups: int,
     ) -> None:
         n_samples = len(rows)
-        self.rows, self.spread, self.sample_weight = rows, spread, sample_weight
+        self.rows, self.core, self.sample_weight = rows, core, sample_weight
         self.totals = np.zeros((n_groups, rows.shape[1]))
-        self.sums = np.empty((n_groups, n_samples)) if spread.size else self.totals
-        self.inner, self.mass = np.zeros((2, n_groups))
-        self.labels = np.full(n_samples, -1)
+        self.sums = (
+            self.totals if core is None else np.zeros((n_groups, n_samples), rows.dtype)
+        )
+        self.inner, self.mass = np.zeros(n_groups), np.zeros(n_groups)
+        self.labels = np.empty(n_samples, np.intp)
+        self.labels.fill(-1)  # for so few, faster than np.full
         self.explained = 0.0
         self._n_moves = 0
 
@@ -65,7 +80,7 @@ class GroupSums:
         rebuild = 2 * n_moved >= len(labels) or self._n_moves % REBUILD_EVERY == 0
         self.explained = move_groups(
             self.rows,
-            self.spread,
+            self.core,
             self.sample_weight,
             self.labels,
             np.array(labels, dtype=np.intp),  # one type for the compiled loop
@@ -77,10 +92,10 @@ class GroupSums:
         )
 
 
-class KnownSums(NamedTuple):
-    """Group sums that are known for fixed groups; as attributes of GroupSums."""
+class Totals(NamedTuple):
+    """What is known of fixed groups; as attributes of GroupSums."""
 
-    sums: FloatArray
+    totals: FloatArray
     inner: FloatArray
     mass: FloatArray
 
@@ -91,17 +106,16 @@ class Space(Protocol):
     n_samples: int
     sample_weight: FloatArray  # (n,)
     diagonal: FloatArray  # (n,) K_ii
-
-    def empty_sums(self, n_groups: int) -> GroupSums:
-        """Return the sums over groups that have no points yet."""
+    rows: FloatArray  # (n, m), these two as in GroupSums
+    core: FloatArray | None
 
     def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
         """Return the sums over the groups ``labels``; -1 puts a point in no group."""
 
-    def fixed_sums(self, labels: IntArray, n_groups: int) -> GroupSums | KnownSums:
-        """Return the same sums for groups that will not change.
+    def fixed_totals(self, labels: IntArray, n_groups: int) -> Totals:
+        """Return totals over groups that will not change.
 
-        Where the sums of these very ``labels`` are known before, it costs nothing.
+        Where those of these very ``labels`` are known before, it costs nothing.
         """
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -111,10 +125,29 @@ class Space(Protocol):
         """Return the largest squared distance of two points."""
 
 
-def _weights_or_ones(sample_weight: FloatArray | None, n_samples: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_samples)
-    return np.asarray(sample_weight, dtype=np.float64)
+class RowSpace:
+    """A geometry that its ``rows`` and ``core`` describe."""
+
+    def __init__(
+        self,
+        rows: FloatArray,
+        core: FloatArray | None,
+        diagonal: FloatArray,
+        sample_weight: FloatArray | None,
+    ) -> None:
+        self.rows, self.core, self.diagonal = rows, core, diagonal
+        self.n_samples = len(rows)
+        self.sample_weight = (
+            np.ones(len(rows))
+            if sample_weight is None
+            else np.asarray(sample_weight, dtype=np.float64)
+        )
+
+    def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
+        """Return the kernel sums over the groups ``labels``."""
+        sums = GroupSums(self.rows, self.core, self.sample_weight, n_groups)
+        sums.move(labels)
+        return sums
 
 
 def _largest_distance(
@@ -128,7 +161,7 @@ def _largest_distance(
     return largest
 
 
-class GramSpace:
+class GramSpace(RowSpace):
     """The geometry of a kernel matrix.
 
     Parameters
@@ -150,31 +183,25 @@ class GramSpace:
     def __init__(
         self, gram: FloatArray, sample_weight: FloatArray | None = None
     ) -> None:
-        self.gram = gram
-        self.n_samples = len(gram)
-        self.sample_weight = _weights_or_ones(sample_weight, len(gram))
-        self.diagonal = gram.diagonal().astype(np.float64)
-        self._known: tuple[IntArray, KnownSums] | None = None
+        diagonal = gram.diagonal().astype(np.float64)
+        super().__init__(gram, None, diagonal, sample_weight)
+        self._known: tuple[IntArray, Totals] | None = None
 
-    def remember(self, labels: IntArray, sums: KnownSums) -> None:
-        """Keep sums that are known, for when ``fixed_sums`` of ``labels`` are asked."""
-        self._known = labels, sums
+    @property
+    def gram(self) -> FloatArray:
+        """The kernel matrix, shape (n_samples, n_samples)."""
+        return self.rows
 
-    def empty_sums(self, n_groups: int) -> GroupSums:
-        """Return the kernel sums over groups that have no points yet."""
-        return GroupSums(self.gram, _NO_SPREAD, self.sample_weight, n_groups)
+    def remember(self, labels: IntArray, totals: Totals) -> None:
+        """Keep totals that are known, for when those of ``labels`` are asked for."""
+        self._known = labels, totals
 
-    def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
-        """Return the kernel sums over the groups ``labels``."""
-        sums = self.empty_sums(n_groups)
-        sums.move(labels)
-        return sums
-
-    def fixed_sums(self, labels: IntArray, n_groups: int) -> GroupSums | KnownSums:
-        """Return the same sums, perhaps known before; the groups will not change."""
+    def fixed_totals(self, labels: IntArray, n_groups: int) -> Totals:
+        """Return totals over groups that will not change, perhaps known before."""
         if self._known is not None and self._known[0] is labels:
             return self._known[1]
-        return self.group_sums(labels, n_groups)
+        sums = self.group_sums(labels, n_groups)
+        return Totals(sums.totals, sums.inner, sums.mass)
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the kernel values of the listed pairs."""
@@ -185,7 +212,7 @@ class GramSpace:
         return _largest_distance(self.diagonal, lambda rows: self.gram[rows])
 
 
-class FeatureSpace:
+class FeatureSpace(RowSpace):
     """The geometry of explicit features: K_ij is the inner product of two rows.
 
     Parameters
@@ -200,32 +227,32 @@ class FeatureSpace:
         self, features: FloatArray, sample_weight: FloatArray | None = None
     ) -> None:
         # One form of memory for the compiled loops.
-        self.features = np.ascontiguousarray(features, dtype=np.float64)
-        self.n_samples = len(features)
-        self.sample_weight = _weights_or_ones(sample_weight, len(features))
-        self.diagonal = np.einsum("ij,ij->i", self.features, self.features)
+        rows = np.ascontiguousarray(features, dtype=np.float64)
+        diagonal = np.einsum("ij,ij->i", rows, rows)
+        super().__init__(rows, _IDENTITY, diagonal, sample_weight)
 
-    def empty_sums(self, n_groups: int) -> GroupSums:
-        """Return the kernel sums over groups that have no points yet."""
-        features = self.features
-        return GroupSums(features, features.T, self.sample_weight, n_groups)
-
-    def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
-        """Return the kernel sums over the groups ``labels``."""
-        sums = self.empty_sums(n_groups)
-        sums.move(labels)
-        return sums
-
-    def fixed_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
-        """Return the same sums: here nothing is known before."""
-        return self.group_sums(labels, n_groups)
+    def fixed_totals(self, labels: IntArray, n_groups: int) -> Totals:
+        """Return totals over groups: here nothing is known before."""
+        totals, mass = row_totals(self, labels, n_groups)
+        return Totals(totals, np.einsum("ij,ij->i", totals, totals), mass)
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the inner products of the listed pairs of rows."""
-        return np.einsum("ij,ij->i", self.features[i], self.features[j])
+        return np.einsum("ij,ij->i", self.rows[i], self.rows[j])
 
     def squared_diameter(self) -> float:
         """Return the largest squared distance of two points."""
         return _largest_distance(
-            self.diagonal, lambda rows: self.features[rows] @ self.features.T
+            self.diagonal, lambda block: self.rows[block] @ self.rows.T
         )
+
+
+def row_totals(
+    space: RowSpace, labels: IntArray, n_groups: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weighted sums of the rows of each group, and their weights."""
+    totals, mass = np.zeros((n_groups, space.rows.shape[1])), np.zeros(n_groups)
+    nowhere = np.full(space.n_samples, -1)
+    new = np.asarray(labels, dtype=np.intp)
+    move_rows(space.rows, space.sample_weight, nowhere, new, totals, mass)
+    return totals, mass

@@ -87,9 +87,7 @@ class Evaluator:
 
     def cluster(self, space: Space) -> KMeansResult:
         """Return the unconstrained clustering in a geometry."""
-        return kmeans(
-            space, self.start(space), self._n_clusters, max_iter=self._max_iter
-        )
+        return kmeans(space, self._closure, self._n_clusters, max_iter=self._max_iter)
 
     def relative_objective(self, objective: float, weights: FloatArray) -> float:
         """Return an objective as a share of that of a random clustering."""
