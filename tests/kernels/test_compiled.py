@@ -3,7 +3,7 @@
 import numpy as np
 from tests.contracts.compiled import watch_compiled
 
-from linkwise.kernels import FeatureSpace, GramSpace, KernelBank, _jit
+from linkwise.kernels import FeatureSpace, GramSpace, KernelBank, LandmarkBank, _jit
 from linkwise.kernels._packed import combine_packed, pack
 
 
@@ -21,7 +21,9 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
     lean = KernelBank.build(X, max_memory=6 * 4 * 34**2)
     for some in (bank, known, lean):
         some.combine(np.resize(weights, some.n_weights))
+    few = LandmarkBank.build(X, n_landmarks=9, sample_weight=weight)
     for space in (
+        few.combine(np.resize(weights, few.n_weights)),
         bank.combine(weights),
         GramSpace(X @ X.T, weight),
         FeatureSpace(X, weight),

@@ -31,17 +31,13 @@ def nearest_centres(
     k, n = sums.shape
     offset = np.empty(k)
     factor = np.empty(k)
-    scale = 0.0
     for c in range(k):
         if mass[c] > 0.0:
             offset[c] = inner[c] / (mass[c] * mass[c])
             factor[c] = 2.0 / mass[c]
-            scale = max(scale, abs(offset[c]))
         else:
             offset[c] = np.inf
             factor[c] = 0.0
-    for i in range(n):
-        scale = max(scale, abs(diagonal[i]))
     for i in range(n):
         cost[i] = np.inf
         new_labels[i] = 0
@@ -57,8 +53,11 @@ def nearest_centres(
     for i in range(n):
         c = labels[i]
         if c != new_labels[i]:
-            d = offset[c] - factor[c] * sums[c, i]
-            if d <= cost[i] + 1e-12 * scale:
+            product = factor[c] * sums[c, i]
+            d = offset[c] - product
+            # Rounding is that of the numbers of this point: next to those of an
+            # outlier all others would be alike, and points would stay where they are.
+            if d <= cost[i] + 1e-12 * (abs(offset[c]) + abs(product)):
                 cost[i] = d
                 new_labels[i] = c
             else:
@@ -272,25 +271,39 @@ def choose_seeds(
     k = seeds.shape[0]
     n_components = squared_norm.shape[0]
     n_linked = totals.shape[0]
-    total = np.empty((1, rows.shape[1]))
-    values = np.empty((1, rows.shape[0]), rows.dtype)
+    n_columns = rows.shape[1]
+    # Single points are no candidates while there are enough other components; where
+    # their distances are not at hand, those come at the end, for all seeds at once.
+    n_scored = n_components
+    if core is not None and n_linked >= k:
+        n_scored = n_linked
+    seed_totals = np.empty((k, n_columns))
     score = np.empty(n_components)  # of components as next seed; -inf: is one
     seeds[0] = 0
     n_known = 0
     while True:
         s = seeds[n_known]
         norm = component_mass[s] if s < n_linked else 1.0
-        for j in range(rows.shape[1]):
-            total[0, j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
+        total = seed_totals[n_known]
+        for j in range(n_columns):
+            total[j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
         if core is None:
-            row = total[0]
+            column = total
         else:
-            spread_totals(rows, core, total, values)
-            row = values[0]
-        for g in range(n_components):
+            column = total if core.shape[0] == 0 else np.dot(total, core)
+        for g in range(n_scored):
             product = 0.0
-            for p in range(indptr[g], indptr[g + 1]):
-                product += sample_weight[members[p]] * row[members[p]]
+            if core is None:
+                for p in range(indptr[g], indptr[g + 1]):
+                    product += sample_weight[members[p]] * column[members[p]]
+            elif g < n_linked:
+                for j in range(n_columns):
+                    product += totals[g, j] * column[j]
+            else:
+                i = members[indptr[g]]
+                for j in range(n_columns):
+                    product += rows[i, j] * column[j]
+                product *= sample_weight[i]
             d = squared_norm[g] + squared_norm[s]
             d -= 2.0 * product / (norm * component_mass[g])
             distance[n_known, g] = d
@@ -302,15 +315,16 @@ def choose_seeds(
         for t in range(n_known):
             score[seeds[t]] = -np.inf
         if n_known == k:
-            return
+            break
         best, best_links = -1, 0
-        for g in range(n_components):
+        for g in range(n_scored):
             if score[g] == -np.inf:
                 continue
             links = 0
             if prefer_linked:
                 for p in range(cl_indptr[g], cl_indptr[g + 1]):
-                    links += score[cl_indices[p]] == -np.inf
+                    other = cl_indices[p]
+                    links += other < n_scored and score[other] == -np.inf
             if best < 0 or tier[g] < tier[best]:
                 best, best_links = g, links
             elif tier[g] == tier[best] and (
@@ -318,6 +332,14 @@ def choose_seeds(
             ):
                 best, best_links = g, links
         seeds[n_known] = best
+    if core is not None and n_scored < n_components:
+        sums = np.empty((k, rows.shape[0]), rows.dtype)
+        spread_totals(rows, core, seed_totals, sums)
+        for c in range(k):
+            s = seeds[c]
+            for g in range(n_scored, n_components):
+                product = sums[c, members[indptr[g]]] / component_mass[s]
+                distance[c, g] = squared_norm[g] + squared_norm[s] - 2.0 * product
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -18,7 +18,7 @@ from linkwise.doors._compat import (
     StrOptions,
     fit_context,
 )
-from linkwise.doors._data import row_shares
+from linkwise.doors._data import n_rows, row_shares, rows_of
 from linkwise.doors._memory import parse_bytes
 from linkwise.doors._warn import warn_caller
 
@@ -32,7 +32,9 @@ __all__ = [
     "as_generator",
     "attributes_of",
     "fit_context",
+    "n_rows",
     "parse_bytes",
     "row_shares",
+    "rows_of",
     "warn_caller",
 ]

@@ -51,11 +51,13 @@ def n_rows(data):
     return data.shape[0] if hasattr(data, "shape") else len(data)
 
 
-def rows_of(data, block):
-    """Return some rows of checked data, given as a slice."""
+def rows_of(data, rows):
+    """Return some rows of checked data, given as a slice or an array of positions."""
     if isinstance(data, SeveralSets):
-        return SeveralSets(view[block] for view in data)
-    return data[block]
+        return SeveralSets(view[rows] for view in data)
+    if isinstance(data, list) and not isinstance(rows, slice):
+        return [data[i] for i in rows]
+    return data[rows]
 
 
 def row_shares(labels, sample_weight, n_clusters):

@@ -111,7 +111,7 @@ class ConstrainedKernelKMeans(KernelClusterer):
         context = self._init_callback_context()
         context.call_on_fit_task_begin(**data)
         with one_blas_thread():
-            bank, _ = self._bank(given, self._kernels(), "none")
+            bank, _ = self._plain_bank(given, self._kernels(), "none")
         evaluator = Evaluator(bank, given.closure, self.n_clusters)
         seed = given.rng.integers(2**63)
         self._set_attributes(

@@ -38,6 +38,19 @@ class KernelCSC(KernelSearchClusterer):
     final_step : {None, "soft", "hard"}, default=None
         Constrained clustering under the chosen kernel at the end: pairs have a price,
         or must hold.
+    approximation : {"auto", "exact", "landmarks", "working_set", "nystroem"}, \
+            default="auto"
+        "exact": whole kernel matrices. "landmarks": the values of each kernel with
+        ``n_landmarks`` rows, the same for all kernels; equal rows count as one with a
+        weight. "working_set": the same, and the search looks only at the rows with a
+        pair and at ``working_rows`` others, which stand for the rest; then k-means
+        clusters all rows under the chosen kernel, block by block. "nystroem": landmarks
+        for each kernel by itself, as in the paper; slower. "auto": the cheapest that
+        fits into ``max_memory``, by formula; the logger "linkwise" tells which and why.
+    n_landmarks : int, default=150
+        Number of landmarks.
+    working_rows : int, default=20_000
+        Number of rows without a pair that a working set holds.
     filter : {"ratio", "none"}, default="ratio"
         Whether to leave out base kernels whose constant part dominates.
     reward : {"share", "balanced"}, default="share"
@@ -81,6 +94,8 @@ class KernelCSC(KernelSearchClusterer):
         over that of a random clustering), seconds, and the weight of each kernel.
     objective_ : float
         Relative objective of ``labels_``.
+    approximation_ : str
+        The approximation used.
     n_iter_, converged_ : int, bool
         Iterations of the last clustering, and whether it came to rest.
     stopped_by_ : str
@@ -134,6 +149,9 @@ class KernelCSC(KernelSearchClusterer):
         max_kernels=5,
         search="auto",
         final_step=None,
+        approximation="auto",
+        n_landmarks=150,
+        working_rows=20_000,
         filter="ratio",
         reward="share",
         tie_break="first",
@@ -151,6 +169,9 @@ class KernelCSC(KernelSearchClusterer):
         self.max_kernels = max_kernels
         self.search = search
         self.final_step = final_step
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.working_rows = working_rows
         self.filter = filter
         self.reward = reward
         self.tie_break = tie_break

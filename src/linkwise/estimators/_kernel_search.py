@@ -5,7 +5,13 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from linkwise.clustering import hard_kmeans, soft_kmeans
+from linkwise.clustering import (
+    Centres,
+    centres_of,
+    descend_in_blocks,
+    hard_kmeans,
+    soft_kmeans,
+)
 from linkwise.doors import (
     ConstrainedClusterer,
     Interval,
@@ -15,11 +21,15 @@ from linkwise.doors import (
     row_shares,
     warn_caller,
 )
-from linkwise.engines import one_blas_thread
+from linkwise.engines import engine_for, one_blas_thread
+from linkwise.estimators._approximation import choose_approximation
+from linkwise.estimators._blocks import KernelBlocks
 from linkwise.estimators._search import SearchClusterer
+from linkwise.estimators._working_set import spread_attributes, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     KernelBank,
+    LandmarkBank,
     Linear,
     Precomputed,
     SeveralSets,
@@ -45,7 +55,8 @@ class KernelClusterer(ConstrainedClusterer):
     Fitted models keep, under private names, what prediction needs: ``_kernel``, the
     chosen kernels with their training points, ``_row_shares``, the part of each
     training row in each centre, and ``_centre_norms``, the squared norms of the
-    centres. The bank is not kept.
+    centres. With landmarks, these stand in place of the training rows. The bank is not
+    kept.
     """
 
     _parameter_constraints = {
@@ -82,7 +93,16 @@ class KernelClusterer(ConstrainedClusterer):
         return tags
 
     def _bank(self, given, kernels, filter):
-        """Return the bank of some kernels on the data, and what memory is left."""
+        """Return the exact bank of some kernels on the data.
+
+        It knows the sums over must-link groups if there is memory left for them.
+        """
+        closure = given.closure
+        bank, memory = self._plain_bank(given, kernels, filter)
+        return bank.with_groups(closure.linked, closure.n_linked, memory)
+
+    def _plain_bank(self, given, kernels, filter):
+        """Return the exact bank of some kernels, and what memory is left."""
         n_samples = given.closure.n_samples
         # The matrices of further jobs are not counted: what is stored, and with it the
         # last digits of a kernel, must not depend on their number.
@@ -95,7 +115,7 @@ class KernelClusterer(ConstrainedClusterer):
             raise MemoryError(
                 f"A kernel matrix of {n_samples} rows needs {needed / 2**20:.1f} MiB, "
                 f"more than max_memory={self.max_memory!r}. Raise max_memory, or "
-                "cluster a sample of the rows and predict the others."
+                'use KernelCSC with approximation="landmarks".'
             )
         if is_named(kernels, "precomputed"):
             kernels = _given_grams(given.data)
@@ -137,14 +157,17 @@ class KernelClusterer(ConstrainedClusterer):
                 )
             # Anew: what was kept up to date on the way has rounding errors.
             sums = space.group_sums(result.labels, self.n_clusters)
+            if space.core is None:
+                shares = row_shares(result.labels, space.sample_weight, self.n_clusters)
+                norms = sums.inner / sums.mass**2
+            else:
+                shares, norms = centres_of(sums.totals, sums.mass, space.core)
         return {
             **attributes_of(result, closure),
             "objective_": self._objective(evaluator, result.objective, weights),
             "_kernel": bank.kernel(weights),
-            "_row_shares": row_shares(
-                result.labels, space.sample_weight, self.n_clusters
-            ),
-            "_centre_norms": sums.inner / sums.mass**2,
+            "_row_shares": shares,
+            "_centre_norms": norms,
         }
 
     def predict(self, X):
@@ -172,6 +195,8 @@ class KernelClusterer(ConstrainedClusterer):
         return (self._centre_norms - 2.0 * (cross @ self._row_shares)).argmin(axis=1)
 
 
+# Gain in explained scatter, relative, below which all rows get no further pass.
+_BLOCK_TOLERANCE = 1e-4
 # Relative objective, 1 for a random clustering, from which on labels are not credible.
 _HARDLY_COMPACT = 0.99
 
@@ -186,6 +211,11 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
     _parameter_constraints = {
         **KernelClusterer._parameter_constraints,
         "kernels": [StrOptions({"paper", "precomputed"}), list, tuple, KernelBank],
+        "approximation": [
+            StrOptions({"auto", "exact", "landmarks", "working_set", "nystroem"})
+        ],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+        "working_rows": [Interval(Integral, 1, None, closed="left")],
         "filter": [StrOptions({"ratio", "none"})],
         "reward": [StrOptions({"share", "balanced"})],
         "tie_break": [StrOptions({"first", "objective"})],
@@ -196,30 +226,45 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         given = self._check_fit(
             X, y, constraints, sample_weight, sample_id, hard=final_step == "hard"
         )
-        closure = given.closure
         kernels, filter = self.kernels, self.filter
         if given.pairs.is_empty:
             kernels, filter = self._without_pairs(), "none"
+        how = choose_approximation(self, given, kernels)
+        work, local = None, given
+        if how != "exact":
+            n_others = self.working_rows if how == "working_set" else None
+            work = working_set(given, n_others, given.rng)
+            local = work.problem(given)
         with one_blas_thread():
-            bank, memory = self._bank(given, kernels, filter)
-            bank = bank.with_groups(closure.linked, closure.n_linked, memory)
+            if how == "exact":
+                bank = self._bank(local, kernels, filter)
+            else:
+                bank = self._landmark_bank(local, kernels, filter, how)
         seed = given.rng.integers(2**63)
         evaluator = Evaluator(
             bank,
-            closure,
+            local.closure,
             self.n_clusters,
             reward=self.reward,
             max_iter=self.max_iter,
+            judge=None if work is None else (work.judge, work.judged),
         )
 
         def search(on_trial):
-            return self._search(bank, evaluator, given, on_trial)
+            return self._search(bank, evaluator, local, on_trial)
 
         def cluster(weights):
+            fitted = self._cluster(
+                bank, evaluator, local.closure, weights, final_step, seed
+            )
+            if work is not None:
+                space = bank.combine(weights) if not work.is_whole else None
+                fitted |= self._spread(fitted, given, work, space, final_step)
             return {
                 "kernel_weights_": weights,
                 "kernel_names_": bank.names,
-                **self._cluster(bank, evaluator, closure, weights, final_step, seed),
+                "approximation_": how,
+                **fitted,
             }
 
         n_candidates = self._n_candidates(bank.n_weights)
@@ -227,6 +272,52 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         if not given.pairs.is_empty and self.n_clusters > 1:
             self._warn_of_idle_kernel()
         return self
+
+    def _landmark_bank(self, given, kernels, filter, how):
+        n_values = given.closure.n_samples * min(
+            self.n_landmarks, given.closure.n_samples
+        )
+        return LandmarkBank.build(
+            given.data,
+            kernels,
+            n_landmarks=self.n_landmarks,
+            separate=how == "nystroem",
+            filter=filter,
+            sample_weight=given.sample_weight,
+            max_memory=parse_bytes(self.max_memory) - 4.0 * n_values,
+            rng=given.rng,
+        )
+
+    def _spread(self, fitted, given, work, space, final_step):
+        """Return the attributes that change when all rows get labels."""
+        if work.is_whole:
+            labels = fitted["labels_"][work.stands_for]
+            return spread_attributes(labels, given.closure)
+        centres = Centres(fitted["_row_shares"], fitted["_centre_norms"])
+        rows = KernelBlocks(fitted["_kernel"], given, parse_bytes(self.max_memory))
+        engine = engine_for(self.n_jobs)
+        changes = {}
+        if final_step is None:
+            result = descend_in_blocks(
+                rows.blocks,
+                rows.read,
+                centres,
+                space.core,
+                max_iter=self.max_iter,
+                tol=_BLOCK_TOLERANCE,
+                run=engine.map,
+            )
+            centres = result.centres
+            changes = {
+                "n_iter_": result.n_iter,
+                "converged_": result.converged,
+                "_row_shares": centres.coefficients,
+                "_centre_norms": centres.norms,
+            }
+        labels = rows.labels(centres, engine)
+        if final_step is not None:
+            labels[work.rows] = fitted["labels_"]
+        return changes | spread_attributes(labels, given.closure)
 
     def _warn_of_idle_kernel(self):
         """Warn if the chosen kernel gives k-means nothing to work with."""

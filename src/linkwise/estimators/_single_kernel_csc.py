@@ -31,6 +31,8 @@ class SingleKernelCSC(KernelSearchClusterer):
     cv : int, default=0
         0: choose by the pairs that also shape the start. 2 or more: choose by the mean
         score over so many folds of held-out pairs, then cluster with all of them.
+    approximation, n_landmarks, working_rows
+        As for :class:`KernelCSC`.
     filter : {"ratio", "none"}, default="ratio"
         Whether to leave out base kernels whose constant part dominates.
     reward : {"share", "balanced"}, default="share"
@@ -81,6 +83,9 @@ class SingleKernelCSC(KernelSearchClusterer):
         *,
         kernels="paper",
         cv=0,
+        approximation="auto",
+        n_landmarks=150,
+        working_rows=20_000,
         filter="ratio",
         reward="share",
         tie_break="first",
@@ -93,6 +98,9 @@ class SingleKernelCSC(KernelSearchClusterer):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.cv = cv
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.working_rows = working_rows
         self.filter = filter
         self.reward = reward
         self.tie_break = tie_break

@@ -1,6 +1,6 @@
 """Similarity: views of the data, kernels, banks of kernels, geometries."""
 
-from linkwise.kernels._bank import Bank, FeatureScales, KernelBank
+from linkwise.kernels._bank import Bank, FeatureScales, KernelBank, gram_seconds
 from linkwise.kernels._entries import CombinedKernel, SeveralSets
 from linkwise.kernels._families import (
     RBF,
@@ -12,6 +12,7 @@ from linkwise.kernels._families import (
     Precomputed,
     Sigmoid,
 )
+from linkwise.kernels._landmarks import LandmarkBank, LandmarkSpace, landmark_seconds
 from linkwise.kernels._scaling import random_share
 from linkwise.kernels._spaces import (
     REBUILD_EVERY,
@@ -33,6 +34,8 @@ __all__ = [
     "GroupSums",
     "Kernel",
     "KernelBank",
+    "LandmarkBank",
+    "LandmarkSpace",
     "Laplacian",
     "Linear",
     "PairKernel",
@@ -44,5 +47,7 @@ __all__ = [
     "Space",
     "Standardized",
     "View",
+    "gram_seconds",
+    "landmark_seconds",
     "random_share",
 ]

@@ -24,11 +24,9 @@ from linkwise.kernels._packed import (
     packed_size,
 )
 from linkwise.kernels._scaling import (
-    KernelSums,
     is_far_from_origin,
-    is_usable,
-    passes_ratio,
     scatter,
+    survivors,
 )
 from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space, Totals
 from linkwise.kernels._views import Points
@@ -59,6 +57,16 @@ class Bank(Protocol):
 
         A formula and not a clock, so that what rests on it can be repeated.
         """
+
+
+def gram_seconds(n_samples: int) -> float:
+    """Return roughly how long it takes to cluster under some weights.
+
+    Per entry of the matrix, as benchmarks/candidate_cost.py measures it on one core for
+    stored kernels; regenerated ones take little longer, and the choice of a search is
+    not to depend on memory.
+    """
+    return 2.7e-9 * n_samples**2
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class KernelBank:
             size = packed_size(n_samples)
             stored = {i: np.empty(size, np.float32) for i in range(len(entries))}
         sums = evaluation.sums(weight, stored)
-        kept = _survivors(sums, mass, filter)
+        kept = survivors(sums, mass, filter)
         units = {i: sums[i].unit for i in kept}
         far = [i for i in kept if is_far_from_origin(sums[i], mass)]
         centres = {}
@@ -278,13 +286,8 @@ class KernelBank:
         return sum(weights.tolist())  # for so few, faster than numpy
 
     def candidate_seconds(self, n_clusters: int) -> float:
-        """Return roughly how long it takes to cluster under some weights.
-
-        Per entry of the matrix, as benchmarks/candidate_cost.py measures it on one core
-        for stored kernels; regenerated ones take little longer, and the choice of a
-        search is not to depend on memory.
-        """
-        return 2.7e-9 * self.n_samples**2
+        """Return roughly how long it takes to cluster under some weights."""
+        return gram_seconds(self.n_samples)
 
     @property
     def unscaled(self) -> FloatArray:
@@ -373,20 +376,6 @@ class FeatureScales:
         A few nanoseconds per row, cluster and column, over all iterations.
         """
         return 3e-9 * n_clusters * self.X.size
-
-
-def _survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:
-    """Return the kernels that the bank keeps."""
-    usable = [i for i, s in enumerate(sums) if is_usable(s, mass)]
-    if not usable:
-        raise ValueError(
-            f"None of the {len(sums)} kernels tells the rows of X apart: they are all "
-            "equal under each of them, or its values are not finite. Check that X has "
-            "different rows and no huge values."
-        )
-    if filter == "ratio":
-        return [i for i in usable if passes_ratio(sums[i], mass)] or usable
-    return usable
 
 
 def _regenerable(

@@ -52,19 +52,21 @@ class CombinedKernel:
 
     Calling it with new data returns the kernel values with the training rows, shape
     (n_new, n_samples), up to a constant in each row where a kernel has a centre: which
-    cluster is nearest does not depend on it.
+    cluster is nearest does not depend on it. Where the bank has landmarks, they stand
+    in place of the training rows; ``separate`` kernels come beside each other.
     """
 
     names: list[str]
     coefficients: FloatArray  # one per kernel; the kernel's scale is included
     _entries: list[Entry]
-    _centres: list[FloatArray | None]  # (n,), to be subtracted from each row
+    _centres: Sequence[FloatArray | None]  # (n,), to be subtracted from each row
     _views: Views
+    separate: bool = False
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the kernel values of new rows with the training rows."""
         X = sources_of(X)
-        total: FloatArray | None = None
+        parts: list[FloatArray] = []
         bases: dict[tuple[int, str], FloatArray] = {}
         for entry, coefficient, centre in zip(
             self._entries, self.coefficients, self._centres, strict=True
@@ -74,9 +76,12 @@ class CombinedKernel:
                 part = part - centre
                 part -= part.mean(axis=1, keepdims=True)
             # Rounded as the training matrices, so that training rows find their labels.
-            part = (coefficient * part).astype(np.float32)
-            total = part if total is None else total + part
-        assert total is not None
+            parts.append((coefficient * part).astype(np.float32))
+        if self.separate:
+            return np.concatenate(parts, axis=1)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
         return total
 
     def _cross(

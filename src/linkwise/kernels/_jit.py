@@ -42,6 +42,35 @@ def add_five(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def add_rows(
+    a,  # IN  (n, q), float32
+    b,  # IN
+    c,  # IN
+    d,  # IN
+    e,  # IN
+    v,  # IN  weights, float64; zero for matrices that only fill the call
+    w,  # IN
+    x,  # IN
+    y,  # IN
+    z,  # IN
+    anew,  # IN  whether to overwrite ``out`` or to add to it
+    out,  # IN/OUT (n, q), float32
+):
+    """Add the weighted sum of five matrices to another one."""
+    n_rows, n_columns = out.shape
+    v, w, x = np.float32(v), np.float32(w), np.float32(x)
+    y, z = np.float32(y), np.float32(z)
+    for i in range(n_rows):
+        r, s, t, u, q, row = a[i], b[i], c[i], d[i], e[i], out[i]
+        if anew:
+            for j in range(n_columns):
+                row[j] = v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
+        else:
+            for j in range(n_columns):
+                row[j] += v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def mirror(
     rows_per_block,  # IN  blocks on the diagonal are whole already
     gram,  # IN/OUT (n, n), the lower block triangle is copied to the upper one

@@ -64,3 +64,20 @@ def passes_ratio(sums: KernelSums, mass: float) -> bool:
         and mean_diagonal > 0.0
         and sums.total / mass**2 < 0.6 * mean_diagonal
     )
+
+
+def survivors(sums: list[KernelSums], mass: float, filter: str) -> list[int]:
+    """Return the kernels that a bank keeps.
+
+    With ``filter="ratio"`` those that :func:`passes_ratio` keeps, unless it keeps none.
+    """
+    usable = [i for i, s in enumerate(sums) if is_usable(s, mass)]
+    if not usable:
+        raise ValueError(
+            f"None of the {len(sums)} kernels tells the rows of X apart: they are all "
+            "equal under each of them, or its values are not finite. Check that X has "
+            "different rows and no huge values."
+        )
+    if filter == "ratio":
+        return [i for i in usable if passes_ratio(sums[i], mass)] or usable
+    return usable

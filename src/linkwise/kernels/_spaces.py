@@ -150,7 +150,7 @@ class RowSpace:
         return sums
 
 
-def _largest_distance(
+def largest_distance(
     diagonal: FloatArray, gram_rows: Callable[[slice], FloatArray]
 ) -> float:
     """Return the largest squared distance, from blocks of rows of the Gram matrix."""
@@ -209,7 +209,7 @@ class GramSpace(RowSpace):
 
     def squared_diameter(self) -> float:
         """Return the largest squared distance of two points."""
-        return _largest_distance(self.diagonal, lambda rows: self.gram[rows])
+        return largest_distance(self.diagonal, lambda rows: self.gram[rows])
 
 
 class FeatureSpace(RowSpace):
@@ -242,7 +242,7 @@ class FeatureSpace(RowSpace):
 
     def squared_diameter(self) -> float:
         """Return the largest squared distance of two points."""
-        return _largest_distance(
+        return largest_distance(
             self.diagonal, lambda block: self.rows[block] @ self.rows.T
         )
 

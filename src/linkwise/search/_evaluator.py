@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class Evaluator:
         must-links and of cannot-links.
     max_iter : int, default=300
         Limit on the iterations of k-means.
+    judge : (Closure, ndarray), optional
+        Pairs that the score counts, if others than those of the start, and the points
+        of the bank that stand for theirs.
     """
 
     def __init__(
@@ -48,16 +51,26 @@ class Evaluator:
         *,
         reward: Reward = "share",
         max_iter: int = 300,
+        judge: tuple[Closure, IntArray] | None = None,
     ) -> None:
         self._bank = bank
         self._closure = closure
         self._n_clusters = n_clusters
-        self._score = reward_of(closure, reward)
+        self._judged = None if judge is None else judge[1]
+        self._score = reward_of(closure if judge is None else judge[0], reward)
         self._max_iter = max_iter
         self._share = random_share(float(bank.sample_weight.sum()), n_clusters)
         # One matrix per thread is used again and again: fresh memory for each
         # candidate would cost more time than filling it.
         self._workspace = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: all but the memory of threads here."""
+        return {k: v for k, v in self.__dict__.items() if k != "_workspace"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what was pickled."""
+        self.__dict__.update(state, _workspace=threading.local())
 
     def __call__(self, weights: FloatArray) -> tuple[float, float]:
         """Return the score of some weights and their relative objective.
@@ -71,8 +84,9 @@ class Evaluator:
             memory = self._workspace.memory = self._bank.empty()
         space = self._bank.combine(weights, out=memory)
         result = self.cluster(space)
+        labels = result.labels
         return (
-            self._score(result.labels),
+            self._score(labels if self._judged is None else labels[self._judged]),
             self.relative_objective(result.objective, weights),
         )
 

@@ -1,0 +1,119 @@
+"""k-means over rows that are too many to be held at once."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwise._typing import FloatArray, IntArray
+
+
+class Centres(NamedTuple):
+    """Centres of clusters in a geometry of rows and a core (see GroupSums)."""
+
+    coefficients: FloatArray  # (m, k), core @ (totals / mass)'
+    norms: FloatArray  # (k,), squared norms
+
+    def labels(self, rows: FloatArray) -> IntArray:
+        """Return the nearest centre of each row."""
+        return (self.norms - 2.0 * (rows @ self.coefficients)).argmin(axis=1)
+
+
+class BlocksResult(NamedTuple):
+    """Where k-means over blocks ended."""
+
+    centres: Centres
+    n_iter: int
+    converged: bool
+
+
+class _Share(NamedTuple):
+    """What one block adds to the clusters."""
+
+    totals: FloatArray  # (k, m)
+    mass: FloatArray  # (k,)
+
+
+class BlockStep(NamedTuple):
+    """One step of k-means on one block: assign its rows, and sum them up.
+
+    Attributes
+    ----------
+    centres : Centres
+        The centres to assign to.
+    read : callable
+        Takes a block and returns its rows, shape (b, m), and their weights, shape
+        (b,), or None if they weigh 1.
+    """
+
+    centres: Centres
+    read: Callable[[Any], tuple[FloatArray, FloatArray | None]]
+
+    def __call__(self, block: Any) -> _Share:
+        """Return the sums of a block's rows over their nearest centres."""
+        rows, weight = self.read(block)
+        n_clusters = len(self.centres.norms)
+        labels = self.centres.labels(rows)
+        spread = np.zeros((n_clusters, len(labels)))
+        spread[labels, np.arange(len(labels))] = 1.0 if weight is None else weight
+        return _Share(spread @ rows, spread.sum(axis=1))
+
+
+def centres_of(totals: FloatArray, mass: FloatArray, core: FloatArray) -> Centres:
+    """Return the centres of groups of given totals; an empty core is the identity."""
+    means = totals / mass[:, None]
+    coefficients = means.T if core.size == 0 else core @ means.T
+    return Centres(coefficients, np.einsum("km,mk->k", means, coefficients))
+
+
+def descend_in_blocks(
+    blocks: Sequence[Any],
+    read: Callable[[Any], tuple[FloatArray, FloatArray | None]],
+    start: Centres,
+    core: FloatArray,
+    *,
+    max_iter: int,
+    tol: float,
+    run: Callable[..., Iterable[_Share]],
+) -> BlocksResult:
+    """Iterate k-means over blocks of rows, from given centres.
+
+    Parameters
+    ----------
+    blocks : sequence
+        What ``read`` takes, one for each block.
+    read : callable
+        Returns the rows of a block, shape (b, m), and their weights or None.
+    start : Centres
+        Where to begin.
+    core : ndarray of shape (m, m)
+        Of the geometry; empty for the identity.
+    max_iter : int
+        Limit on the passes over the rows.
+    tol : float
+        Least gain in explained scatter that is worth another pass, relative.
+    run : callable
+        ``run(function, blocks)`` yields the results in order; an engine's ``map``.
+
+    Returns
+    -------
+    BlocksResult
+        The centres to which rows belong. The labels are the nearest ones.
+    """
+    centres, explained = start, -np.inf
+    for n_iter in range(1, max_iter + 1):
+        totals: FloatArray = np.zeros(start.coefficients.T.shape)
+        mass: FloatArray = np.zeros(len(start.norms))
+        for share in run(BlockStep(centres, read), blocks):
+            totals += share.totals
+            mass += share.mass
+        filled = mass > 0.0
+        moved = centres_of(totals[filled], mass[filled], core)
+        new_explained = float(mass[filled] @ moved.norms)
+        if new_explained - explained <= tol * abs(new_explained):
+            return BlocksResult(centres, n_iter, True)
+        explained = new_explained
+        coefficients, norms = centres.coefficients.copy(), centres.norms.copy()
+        coefficients[:, filled], norms[filled] = moved.coefficients, moved.norms
+        centres = Centres(coefficients, norms)
+    return BlocksResult(centres, max_iter, False)

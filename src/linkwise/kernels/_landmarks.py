@@ -1,0 +1,601 @@
+"""Banks for many rows: kernels known by their values with a few landmarks.
+
+The combined kernel K is approximated by C W^+ C', where C (n, q) holds its values
+between all rows and the landmarks, W (q, q) those among the landmarks. Both are linear
+in the weights, so a candidate needs no projection of all rows. Distances to centres
+are exact for the points; only the centres are confined to the span of the landmarks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+from scipy.sparse import issparse
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils import gen_batches
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.kernels._entries import (
+    CombinedKernel,
+    Entry,
+    Views,
+    called,
+    name_of,
+    resolve,
+    sources_of,
+)
+from linkwise.kernels._evaluation import Base
+from linkwise.kernels._families import ElementwiseKernel, Precomputed
+from linkwise.kernels._jit import add_rows
+from linkwise.kernels._scaling import (
+    KernelSums,
+    is_far_from_origin,
+    scatter,
+    survivors,
+)
+from linkwise.kernels._spaces import RowSpace, Totals, largest_distance, row_totals
+from linkwise.kernels._views import BASES, Points
+
+LandmarkChoice = Literal["uniform", "kmeans++"]
+
+# Rows whose kernel values are held in double precision at a time. Fixed, so that
+# results do not depend on memory.
+ROWS_PER_BLOCK = 4096
+# Rows among each other for which kernel functions are called to see their diagonal.
+_ROWS_FOR_DIAGONAL = 64
+# What is added to the diagonal of W, as a share of its trace: the least that rounding
+# to float32 allows. In an indefinite W, small eigenvalues are dropped instead.
+_RIDGE = 1e-9
+_LEAST_EIGENVALUE = 1e-6
+
+
+def landmark_seconds(n_samples: int, n_landmarks: int, n_clusters: int) -> float:
+    """Return roughly how long it takes to cluster under some weights.
+
+    Per value for the sum and for some 20 iterations, and for the inverse.
+    """
+    n_values = n_samples * n_landmarks
+    return (5e-9 + 1.5e-9 * n_clusters) * n_values + 1e-9 * n_landmarks**3
+
+
+class LandmarkSpace(RowSpace):
+    """The geometry of a kernel that is known by its values with landmarks.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (n_samples, n_landmarks), float32
+        Kernel values between points and landmarks.
+    core : ndarray of shape (n_landmarks, n_landmarks)
+        Pseudo-inverse of the kernel values among the landmarks.
+    diagonal : ndarray of shape (n_samples,)
+        The exact K_ii: points keep the part of them that landmarks do not see.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Multiplicity of each point; one by default.
+    """
+
+    core: FloatArray
+
+    def fixed_totals(self, labels: IntArray, n_groups: int) -> Totals:
+        """Return totals over groups: here nothing is known before."""
+        totals, mass = row_totals(self, labels, n_groups)
+        return Totals(totals, np.einsum("ij,ij->i", totals @ self.core, totals), mass)
+
+    def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return the approximate kernel values of the listed pairs."""
+        return np.einsum("ij,ij->i", self.rows[i] @ self.core, self.rows[j])
+
+    def squared_diameter(self) -> float:
+        """Return the largest squared distance of two points."""
+        spread = self.core @ self.rows.T
+        return largest_distance(self.diagonal, lambda block: self.rows[block] @ spread)
+
+
+@dataclass(frozen=True)
+class LandmarkBank:
+    """Base kernels over views of one data set, by their values with landmarks.
+
+    Make one with :meth:`LandmarkBank.build`. As in a :class:`KernelBank` every kernel
+    has total scatter 1. The origin of each is the mean of the landmarks.
+
+    Attributes
+    ----------
+    n_samples, n_weights : int
+        Number of points and of kernels.
+    names : list of str
+        What each kernel is.
+    landmarks : ndarray of shape (n_landmarks,)
+        Rows that are landmarks, the same for all kernels.
+    is_stored : bool
+        Whether the values of all kernels are held; otherwise those that can be are
+        regenerated from the base matrices of their views whenever they are combined.
+    """
+
+    n_samples: int
+    sample_weight: FloatArray  # (n,)
+    names: list[str]
+    landmarks: IntArray  # (q,)
+    _entries: list[Entry]
+    _views: Views  # with the landmarks as points
+    _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
+    _centres: list[FloatArray]  # (q,) each, what brings the origin to the landmarks
+    _among: FloatArray  # (p, q, q), values among the landmarks, with scatter 1
+    _diagonals: FloatArray  # (p, n), float32, with scatter 1
+    _stored: dict[int, FloatArray]  # (n, q) each, float32, with scatter 1
+    _bases: dict[Base, "_StoredBase"]  # from which the other kernels are regenerated
+    _separate: bool = False
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        kernels: Any = "paper",
+        *,
+        n_landmarks: int = 150,
+        choice: LandmarkChoice = "uniform",
+        separate: bool = False,
+        filter: str = "ratio",
+        sample_weight: FloatArray | None = None,
+        max_memory: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> "LandmarkBank":
+        """Return the bank of some kernels on the rows of X.
+
+        Parameters
+        ----------
+        X, kernels, filter, sample_weight, max_memory, rng
+            As for :meth:`KernelBank.build`.
+        n_landmarks : int, default=150
+            Number of landmarks; all rows if there are fewer.
+        choice : {"uniform", "kmeans++"}, default="uniform"
+            How landmarks are drawn from the rows: all alike, or far from each other in
+            the standardised data, by weight.
+        separate : bool, default=False
+            Approximate each kernel by itself and then add them up, as the paper does:
+            a little more accurate, but a combination is as many times wider as it has
+            kernels, and slower.
+
+        Raises
+        ------
+        ValueError
+            If no kernel tells the rows apart.
+        MemoryError
+            If the bank does not fit.
+        """
+        rng = np.random.default_rng(0) if rng is None else rng
+        sources = sources_of(X)
+        n_samples = Points(sources[0]).n_points
+        weight = np.ones(n_samples) if sample_weight is None else sample_weight
+        entries, views = resolve(sources, kernels, sample_weight, n_samples, rng)
+        if any(isinstance(entry.kernel, Precomputed) for entry in entries):
+            raise ValueError(
+                "kernels holds Gram matrices: landmarks need kernels that can be "
+                "computed. Use a KernelBank."
+            )
+        landmarks = _drawn(sources[0], n_samples, n_landmarks, weight, choice, rng)
+        rows = _Crossing(n_samples, landmarks, entries, views)
+        # How many blocks of all rows may be held.
+        room = max_memory / (4.0 * n_samples * len(landmarks))
+        stored: dict[int, FloatArray] = {}
+        if len(entries) <= room:
+            shape = (n_samples, len(landmarks))
+            stored = {i: np.empty(shape, np.float32) for i in range(len(entries))}
+        parts = rows.measure(weight, stored)
+        mass = float(weight.sum())
+        sums = [part.sums for part in parts]
+        kept = survivors(sums, mass, filter)
+        bases: dict[Base, _StoredBase] = {}
+        if not stored:
+            bases, stored = rows.regenerable(parts, kept, mass, room)
+        norms = np.array([1.0 / scatter(parts[i].inner, mass) for i in kept])
+        scaled = {}
+        for new, old in enumerate(kept):
+            if old in stored:
+                scaled[new] = stored.pop(old)
+                scaled[new] *= np.float32(norms[new] * parts[old].sums.unit)
+        del stored
+        points = [p[landmarks] for p in views.points]
+        return cls(
+            n_samples,
+            weight,
+            [name_of(entries[i], views) for i in kept],
+            landmarks,
+            [entries[i] for i in kept],
+            views._replace(points=points),
+            norms,
+            [parts[i].centre for i in kept],
+            np.stack([parts[i].among * n for i, n in zip(kept, norms, strict=True)]),
+            np.stack(
+                [
+                    (parts[i].diagonal * n).astype(np.float32)
+                    for i, n in zip(kept, norms, strict=True)
+                ]
+            ),
+            scaled,
+            bases,
+            separate,
+        )
+
+    def __repr__(self) -> str:
+        """Return the size of the bank in words."""
+        return (
+            f"LandmarkBank(n_samples={self.n_samples}, n_kernels={self.n_weights}, "
+            f"n_landmarks={len(self.landmarks)})"
+        )
+
+    def __deepcopy__(self, memo: Any) -> "LandmarkBank":
+        """Return the bank itself: it never changes, and it may be large."""
+        return self
+
+    @property
+    def n_weights(self) -> int:
+        """Number of kernels."""
+        return len(self._entries)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the values of all kernels are held in memory."""
+        return len(self._stored) == self.n_weights
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by matrices."""
+        arrays = [*self._stored.values(), *(b.matrix for b in self._bases.values())]
+        return sum(a.nbytes for a in [*arrays, self._among, self._diagonals])
+
+    def empty(self) -> FloatArray:
+        """Return memory for one combined block, for ``combine(..., out=)``."""
+        return np.empty((self.n_samples, len(self.landmarks)), dtype=np.float32)
+
+    def combine(
+        self, weights: FloatArray, out: FloatArray | None = None
+    ) -> LandmarkSpace:
+        """Return the geometry of the weighted sum of the kernels.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_weights,)
+            Not negative, not all zero.
+        out : ndarray of shape (n_samples, n_landmarks), float32, optional
+            Where to put the values; a geometry made there before is overwritten.
+        """
+        chosen = weights.nonzero()[0]
+        factors = weights[chosen]
+        diagonal = factors @ self._diagonals[chosen]
+        if self._separate:
+            cross, core = self._side_by_side(chosen, factors)
+            return LandmarkSpace(cross, core, diagonal, self.sample_weight)
+        cross = self.empty() if out is None else out
+        if self.is_stored:
+            for first in range(0, len(chosen), 5):
+                held = [self._stored[i] for i in chosen[first : first + 5].tolist()]
+                n_fill = 5 - len(held)
+                a, b, c, d, e = held + held[:1] * n_fill
+                v, w, x, y, z = factors[first : first + 5].tolist() + [0.0] * n_fill
+                add_rows(a, b, c, d, e, v, w, x, y, z, first == 0, cross)
+        else:
+            self._regenerate(chosen, factors, cross)
+        among = np.tensordot(factors, self._among[chosen], axes=1)
+        core = positive_inverse(among)
+        return LandmarkSpace(cross, core, diagonal, self.sample_weight)
+
+    def _side_by_side(
+        self, chosen: IntArray, factors: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the values of weighted kernels beside each other, and their core."""
+        size = len(self.landmarks)
+        cross = np.empty((self.n_samples, size * len(chosen)), dtype=np.float32)
+        core = np.zeros((cross.shape[1], cross.shape[1]))
+        for p in range(len(chosen)):
+            part = slice(p * size, (p + 1) * size)
+            one = self.empty()
+            self._regenerate(chosen[p : p + 1], factors[p : p + 1], one)
+            cross[:, part] = one
+            core[part, part] = positive_inverse(factors[p] * self._among[chosen[p]])
+        return cross, core
+
+    def _regenerate(
+        self, chosen: IntArray, factors: FloatArray, cross: FloatArray
+    ) -> None:
+        cross[:] = 0.0
+        for i, factor in zip(chosen.tolist(), factors.tolist(), strict=True):
+            if i in self._stored:
+                cross += np.float32(factor) * self._stored[i]
+                continue
+            view, kernel = self._entries[i]
+            assert view is not None and isinstance(kernel, ElementwiseKernel)
+            matrix, unit = self._bases[view, kernel.base]
+            kernel, scale = kernel.in_unit(unit)
+            for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
+                values = scale * kernel.of_base(matrix[block])
+                values = moved_origin(values, self._centres[i])
+                cross[block] += np.float32(factor * self._norms[i]) * values
+
+    def scatter(self, weights: FloatArray) -> float:
+        """Return the total scatter of the points in the geometry of some weights.
+
+        Of single kernels it is exact up to their own landmarks; those of a sum see a
+        little less.
+        """
+        return sum(weights.tolist())
+
+    def candidate_seconds(self, n_clusters: int) -> float:
+        """Return roughly how long it takes to cluster under some weights."""
+        return landmark_seconds(self.n_samples, len(self.landmarks), n_clusters)
+
+    @property
+    def unscaled(self) -> FloatArray:
+        """Weights under which the kernels have their own scale, shape (n_weights,)."""
+        return 1.0 / self._norms
+
+    def kernel(self, weights: FloatArray) -> CombinedKernel:
+        """Return the combined kernel of new rows with the landmarks."""
+        chosen = np.flatnonzero(weights)
+        return CombinedKernel(
+            [self.names[i] for i in chosen],
+            weights[chosen] * self._norms[chosen],
+            [self._entries[i] for i in chosen],
+            [self._centres[i] for i in chosen.tolist()],
+            self._views,
+            self._separate,
+        )
+
+
+class _StoredBase(NamedTuple):
+    """A base matrix between all rows and the landmarks, divided by a unit."""
+
+    matrix: FloatArray  # (n, q), float32
+    unit: float
+
+
+class _Part(NamedTuple):
+    """What is known of one kernel after a pass over the rows."""
+
+    sums: KernelSums  # of the kernel as it is
+    inner: KernelSums  # of the kernel with its origin at the landmarks
+    centre: FloatArray  # (q,)
+    among: FloatArray  # (q, q), origin at the landmarks
+    diagonal: FloatArray  # (n,), origin at the landmarks
+
+
+class _Crossing(NamedTuple):
+    """Kernels between all rows and the landmarks, never all at once."""
+
+    n_samples: int
+    landmarks: IntArray
+    entries: list[Entry]
+    views: Views
+
+    def measure(
+        self, sample_weight: FloatArray, stored: dict[int, FloatArray]
+    ) -> list[_Part]:
+        """Return what is to be known of all kernels; fill the blocks ``stored``.
+
+        What is stored has its origin at the landmarks and is in units of
+        ``KernelSums.unit``, so that float32 can hold it.
+        """
+        q = len(self.landmarks)
+        mass = float(sample_weight.sum())
+        parts = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            among = self._among()
+        centres = [w.mean(axis=0) - w.mean() for w in among]
+        units = [largest_of(w) for w in among]
+        totals = np.zeros((len(self.entries), q))
+        diagonals = np.empty((len(self.entries), self.n_samples))
+        means = np.empty((len(self.entries), self.n_samples))
+        largest = np.zeros(len(self.entries))
+        for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
+            bases: dict[Base, FloatArray] = {}
+            own: dict[Base, FloatArray] = {}
+            for i in range(len(self.entries)):
+                # Overflow shows in the sums; such a kernel is not kept.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    values = self._values(i, block, bases)
+                    diagonals[i, block] = self._diagonal(i, block, own)
+                    means[i, block] = values.mean(axis=1)
+                    values = moved_origin(values, centres[i])
+                    totals[i] += sample_weight[block] @ values
+                    largest[i] = max(largest[i], largest_of(values) / units[i])
+                    if i in stored:
+                        stored[i][block] = values / units[i]
+        for i in range(len(self.entries)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved = moved_origin(among[i], centres[i])
+                moved_diagonal = diagonals[i] - 2.0 * means[i] + among[i].mean()
+                trace = float(sample_weight @ diagonals[i])
+                moved_trace = float(sample_weight @ moved_diagonal)
+                rest = float(sample_weight @ means[i]) * 2.0 * mass
+                rest -= float(among[i].mean()) * mass**2
+            finite = largest[i] < np.finfo(np.float32).max and np.isfinite(trace)
+            finite = bool(finite and np.isfinite(moved).all())
+            total = 0.0
+            if finite:
+                # No rounding to float32 here, so that small eigenvalues count.
+                inverse = positive_inverse(moved, 1e-12)
+                total = float(totals[i] @ inverse @ totals[i])
+            least = float(diagonals[i].min())
+            parts.append(
+                _Part(
+                    KernelSums(trace, total + rest, least, finite, units[i]),
+                    KernelSums(moved_trace, total, least, finite, units[i]),
+                    centres[i],
+                    moved,
+                    moved_diagonal,
+                )
+            )
+        return parts
+
+    def regenerable(
+        self, parts: list[_Part], kept: list[int], mass: float, room: float
+    ) -> tuple[dict[Base, _StoredBase], dict[int, FloatArray]]:
+        """Return base matrices from which kernels follow, and the kernels with none.
+
+        Kernels far from the origin are not regenerated either: in float32 it is too
+        late to move it.
+        """
+        bases = {
+            i: self._base_of(i)
+            for i in kept
+            if not is_far_from_origin(parts[i].sums, mass)
+        }
+        names = dict.fromkeys(base for base in bases.values() if base is not None)
+        others = [i for i in kept if bases.get(i) is None]
+        n_blocks = len(names) + len(others)
+        if n_blocks > room:
+            one = 4 * self.n_samples * len(self.landmarks) / 2**20
+            raise MemoryError(
+                f"{len(kept)} kernels between {self.n_samples} rows and "
+                f"{len(self.landmarks)} landmarks need {n_blocks * one:.1f} MiB: "
+                f"{len(names)} base matrices from which others are regenerated, and "
+                f"{len(others)} kernels that must be stored; max_memory leaves room "
+                f"for {int(room)} of these {n_blocks}. Raise max_memory, or lower "
+                "n_landmarks or working_rows."
+            )
+        shape = (self.n_samples, len(self.landmarks))
+        held = {}
+        for name in names:
+            matrix, unit = np.empty(shape, np.float32), 0.0
+            for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
+                values = self._base(*name, block)
+                unit = unit or float(np.abs(values).max()) or 1.0
+                matrix[block] = values / unit
+            held[name] = _StoredBase(matrix, unit)
+        stored = {i: np.empty(shape, np.float32) for i in others}
+        for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
+            cache: dict[Base, FloatArray] = {}
+            for i, target in stored.items():
+                values = self._values(i, block, cache)
+                values = moved_origin(values, parts[i].centre)
+                target[block] = values / parts[i].sums.unit
+        return held, stored
+
+    def _base_of(self, i: int) -> Base | None:
+        view, kernel = self.entries[i]
+        assert view is not None
+        return (view, kernel.base) if isinstance(kernel, ElementwiseKernel) else None
+
+    def _among(self) -> list[FloatArray]:
+        """Return the values of all kernels among the landmarks, (q, q) each."""
+        bases: dict[Base, FloatArray] = {}
+        return [
+            self._values(i, self.landmarks, bases) for i in range(len(self.entries))
+        ]
+
+    def _values(
+        self, i: int, rows: slice | IntArray, bases: dict[Base, FloatArray]
+    ) -> FloatArray:
+        """Return a kernel's values between some rows and the landmarks."""
+        view, kernel = self.entries[i]
+        assert view is not None and not isinstance(kernel, Precomputed)
+        if not isinstance(kernel, ElementwiseKernel):
+            points = self.views.points[view]
+            return called(kernel, points[rows], points[self.landmarks])
+        key = view, kernel.base
+        if key not in bases:
+            bases[key] = self._base(*key, rows)
+        return kernel.of_base(bases[key])
+
+    def _base(self, view: int, name: str, rows: slice | IntArray) -> FloatArray:
+        points = self.views.points[view]
+        return BASES[name](points[rows], points[self.landmarks])
+
+    def _diagonal(self, i: int, rows: slice, own: dict[Base, FloatArray]) -> FloatArray:
+        """Return a kernel's values of some rows with themselves."""
+        view, kernel = self.entries[i]
+        assert view is not None and not isinstance(kernel, Precomputed)
+        points = self.views.points[view]
+        if not isinstance(kernel, ElementwiseKernel):
+            return np.concatenate(
+                [
+                    called(kernel, points[few], points[few]).diagonal()
+                    for few in _slices(rows, _ROWS_FOR_DIAGONAL)
+                ]
+            )
+        key = view, kernel.base
+        if key not in own:
+            own[key] = _own_base(kernel.base, points[rows])
+        return kernel.of_base(own[key])
+
+
+def _slices(rows: slice, size: int) -> Iterator[slice]:
+    for first in range(rows.start, rows.stop, size):
+        yield slice(first, min(first + size, rows.stop))
+
+
+def _own_base(name: str, points: Points) -> FloatArray:
+    """Return the base values of points with themselves."""
+    if name != "inner_products":
+        return np.zeros(points.n_points)
+    values = points.plain() if points.origin is not None else points.values
+    if issparse(values):
+        return np.asarray(values.multiply(values).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", values, values)
+
+
+def moved_origin(values: FloatArray, centre: FloatArray) -> FloatArray:
+    """Return values with landmarks after the origin has moved to their mean.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_landmarks)
+        Kernel values between rows and landmarks.
+    centre : ndarray of shape (n_landmarks,)
+        Mean of each landmark's values among the landmarks, less the mean of all.
+    """
+    values = values - centre.astype(values.dtype)
+    values -= values.mean(axis=1, keepdims=True)
+    return values
+
+
+def largest_of(values: FloatArray) -> float:
+    """Return the largest size of a value; 1 if that is 0 or not finite."""
+    largest = max(float(values.max()), -float(values.min()))
+    return largest if 0.0 < largest < np.inf else 1.0
+
+
+def positive_inverse(among: FloatArray, ridge: float = _RIDGE) -> FloatArray:
+    """Return the inverse of a symmetric matrix, of its positive part if indefinite.
+
+    A little is added to the diagonal, in shares of the trace: kernels are often of low
+    rank, and the directions that are missing must not divide by zero.
+    """
+    size = len(among)
+    regular = among.copy()
+    regular[np.diag_indices(size)] += ridge * float(np.trace(among))
+    factor, failed = lapack.dpotrf(regular, lower=1, overwrite_a=1)
+    if not failed:
+        inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        # Negative eigenvalues of an indefinite kernel are no geometry: dropped.
+        values, vectors = scipy.linalg.eigh(among, check_finite=False, driver="evd")
+        kept = values > _LEAST_EIGENVALUE * values[-1]
+        vectors = vectors[:, kept] / np.sqrt(values[kept])
+        return vectors @ vectors.T
+    lower = np.tril(inverse, -1)
+    return np.ascontiguousarray(lower + lower.T + np.diag(inverse.diagonal()))
+
+
+def _drawn(
+    X: Any,
+    n_samples: int,
+    n_landmarks: int,
+    sample_weight: FloatArray,
+    choice: LandmarkChoice,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return the rows that are landmarks, ascending."""
+    if n_landmarks >= n_samples:
+        return np.arange(n_samples)
+    if choice == "kmeans++":
+        seed = int(rng.integers(2**31))
+        spread = np.sqrt(np.asarray(sample_weight @ (X - X.mean(axis=0)) ** 2))
+        rows = X / np.where(spread > 0.0, spread, 1.0)
+        found = kmeans_plusplus(
+            rows, n_landmarks, sample_weight=sample_weight, random_state=seed
+        )[1]
+        if len(np.unique(found)) == n_landmarks:
+            return np.sort(found).astype(np.intp)
+    return np.sort(rng.choice(n_samples, n_landmarks, replace=False))
