@@ -1,6 +1,8 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
+import pandas as pd
 import pytest
 from tests.contracts.engine import EngineContract, blas_threads
 from threadpoolctl import threadpool_limits
@@ -41,14 +43,13 @@ class TestJoblibEngine(EngineContract):
         assert list(engine.map(inner, range(6))) == [sum(range(i)) for i in range(6)]
 
     def test_no_thread_is_left_behind(self, engine):
-        before = threading.active_count()
+        before = set(threading.enumerate())
         results = engine.map(abs, range(1000))
         next(results)
         results.close()
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and thread.daemon:
-                thread.join(timeout=5)
-        assert threading.active_count() <= before
+        for thread in set(threading.enumerate()) - before:
+            thread.join(timeout=5)
+        assert set(threading.enumerate()) <= before
 
     def test_zero_threads_are_refused(self):
         with pytest.raises(ValueError, match="n_jobs=0"):
@@ -73,10 +74,30 @@ class TestEngineFor:
         with joblib.parallel_config(backend="threading", n_jobs=3):
             assert engine_for(None) == JoblibEngine(3)
 
-    @pytest.mark.parametrize("n_jobs", [0, "2", 1.5])
-    def test_what_is_no_number_of_jobs_is_refused(self, n_jobs):
-        with pytest.raises(ValueError, match=f"n_jobs={n_jobs!r}"):
+    def test_an_engine_stands_for_itself(self):
+        engine = JoblibEngine(3)
+        assert engine_for(engine) is engine
+
+    def test_an_engine_of_the_user_stands_for_itself(self):
+        class Reversed:
+            def map(self, function, items):
+                yield from map(function, reversed(items))
+
+        engine = Reversed()
+        assert engine_for(engine) is engine
+
+    def test_zero_jobs_are_refused(self):
+        with pytest.raises(ValueError, match="n_jobs=0"):
+            engine_for(0)
+
+    @pytest.mark.parametrize(
+        "n_jobs", ["2", 1.5, SerialEngine, pd.Series([1]), ThreadPoolExecutor(1)]
+    )
+    def test_what_is_neither_a_number_nor_an_engine_is_refused(self, n_jobs):
+        allowed = "None, an integer, a distributed.Client or an engine"
+        with pytest.raises(TypeError, match=allowed) as caught:
             engine_for(n_jobs)
+        assert f"n_jobs={n_jobs!r}" in str(caught.value)
 
 
 class TestOneBlasThread:

@@ -1,6 +1,8 @@
 """The command ``linkwise cluster``."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from linkwise.cli._words import (
     search_line,
 )
 from linkwise.constraints import Constraints
+from linkwise.engines import connect
 from linkwise.exceptions import (
     InconsistentConstraintsError,
     InfeasibleConstraintsError,
@@ -46,6 +49,8 @@ _OPTIONS = {
     "max_kernels": "--max-kernels",
     "search": "--search",
     "final_step": "--final-step",
+    "approximation": "--approximation",
+    "n_landmarks": "--landmarks",
     "time_limit": "--time-limit",
     "max_memory": "--max-memory",
 }
@@ -66,6 +71,7 @@ class ClusterJob:
     method: str = "kernel"
     on_conflict: str = "raise"
     n_jobs: int = 1
+    scheduler: str | None = None
     seed: int = 0
     # Parameters that only some methods have, as far as they were given.
     options: dict[str, Any] = field(default_factory=dict)
@@ -92,11 +98,14 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
     screen.watch(model)
     fit_start = time.perf_counter()
-    with screen.notes_of_warnings():
+    with screen.notes_of_warnings(), _workers(job.scheduler) as workers:
+        if workers is not None:
+            model.set_params(n_jobs=workers)
         _fit(model, features, pairs, job)
     fit_seconds = time.perf_counter() - fit_start
-    # What watched the fit is no part of the result.
+    # Who watched the fit and who did it is no part of the result.
     model.set_callbacks()
+    model.set_params(n_jobs=job.n_jobs)
 
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
@@ -117,6 +126,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "violated": model.n_violated_,
         "violated_given": _n_pairs(kept) - _n_satisfied(kept, model.labels_),
         "method": job.method,
+        "approximation": model.approximation_,
         "chosen": chosen_parts(model),
         "candidates": len(model.history_),
         "stopped_by": model.stopped_by_,
@@ -141,6 +151,25 @@ def make_model(job: ClusterJob) -> Any:
         named = ", ".join(_OPTIONS[name] for name in unknown)
         raise typer.BadParameter(f"--method {job.method} has no {named}.")
     return model.set_params(**job.options)
+
+
+@contextmanager
+def _workers(address: str | None) -> Iterator[Any]:
+    """Connect to a Dask cluster, if one is asked for."""
+    if address is None:
+        yield None
+        return
+    try:
+        client = connect(address)
+    except ImportError as error:
+        raise BadInputError(f"--scheduler: {error}") from error
+    except (OSError, ValueError) as error:
+        raise BadInputError(
+            f"--scheduler {address}: no Dask scheduler answers there ({error}). Start "
+            "one with `dask scheduler`, and workers with `dask worker`."
+        ) from error
+    with client:
+        yield client
 
 
 def _refuse_one_point(table: Table, values: Any) -> None:
@@ -194,6 +223,11 @@ def _n_satisfied(pairs: Constraints, labels: Any) -> int:
     return sum(int(part.sum()) for part in pairs.satisfied(labels))
 
 
+def _approximation(values: dict[str, Any]) -> Section:
+    how = values["approximation"].replace("_", " ")
+    return "rows", [f"{how}; linkwise cluster --approximation exact uses all at once"]
+
+
 def _sections(values: dict[str, Any], search: str) -> list[Section]:
     """Return the summary to read."""
     dropped = values["pairs_dropped"]
@@ -218,6 +252,7 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         ("satisfied", [satisfied]),
         ("clusters", [f"{listed(values['cluster_sizes'], 20)} rows"]),
         (what, chosen_lines(values["chosen"])),
+        *([] if values["approximation"] == "exact" else [_approximation(values)]),
         ("search", [search]),
         ("labels", [values["labels"]]),
     ]

@@ -138,10 +138,10 @@ def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
 
 def _read_npy(path: Path) -> pd.DataFrame:
     try:
-        with path.open("rb") as file:
-            array = np.lib.format.read_array(file, allow_pickle=False)
+        # Mapped, not read: a file may be larger than memory.
+        array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError) as error:
-        if "allow_pickle" in str(error):
+        if "Python objects" in str(error):
             raise BadInputError(
                 f"{path} holds Python objects, which are not loaded because they can "
                 "run code. Save numbers: np.save(path, array.astype(float))."

@@ -39,6 +39,16 @@ class FinalStep(StrEnum):
     HARD = "hard"
 
 
+class Approximation(StrEnum):
+    """What is done about many rows."""
+
+    AUTO = "auto"
+    EXACT = "exact"
+    LANDMARKS = "landmarks"
+    WORKING_SET = "working_set"
+    NYSTROEM = "nystroem"
+
+
 class OnConflict(StrEnum):
     """What to do with contradictions."""
 

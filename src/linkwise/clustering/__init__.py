@@ -2,6 +2,7 @@
 
 from linkwise.clustering._blocks import (
     BlocksResult,
+    BlockStep,
     Centres,
     centres_of,
     descend_in_blocks,
@@ -12,6 +13,7 @@ from linkwise.clustering._kmeans import KMeansResult, kmeans
 from linkwise.clustering._soft import ConstrainedResult, soft_kmeans
 
 __all__ = [
+    "BlockStep",
     "BlocksResult",
     "Centres",
     "ConstrainedResult",

@@ -23,6 +23,7 @@ class BlocksResult(NamedTuple):
     """Where k-means over blocks ended."""
 
     centres: Centres
+    means: FloatArray  # (k, m), mean rows of the clusters; NaN where there are none
     n_iter: int
     converged: bool
 
@@ -32,6 +33,10 @@ class _Share(NamedTuple):
 
     totals: FloatArray  # (k, m)
     mass: FloatArray  # (k,)
+
+    def plus(self, other: "_Share") -> "_Share":
+        """Return what two blocks add."""
+        return _Share(self.totals + other.totals, self.mass + other.mass)
 
 
 class BlockStep(NamedTuple):
@@ -98,9 +103,10 @@ def descend_in_blocks(
     Returns
     -------
     BlocksResult
-        The centres to which rows belong. The labels are the nearest ones.
+        The centres after the last pass. The labels are the nearest ones.
     """
     centres, explained = start, -np.inf
+    means: FloatArray = np.full(start.coefficients.T.shape, np.nan)
     for n_iter in range(1, max_iter + 1):
         totals: FloatArray = np.zeros(start.coefficients.T.shape)
         mass: FloatArray = np.zeros(len(start.norms))
@@ -109,11 +115,13 @@ def descend_in_blocks(
             mass += share.mass
         filled = mass > 0.0
         moved = centres_of(totals[filled], mass[filled], core)
-        new_explained = float(mass[filled] @ moved.norms)
-        if new_explained - explained <= tol * abs(new_explained):
-            return BlocksResult(centres, n_iter, True)
-        explained = new_explained
+        means[filled] = totals[filled] / mass[filled, None]
+        # A cluster that has lost all its rows stays where it was.
         coefficients, norms = centres.coefficients.copy(), centres.norms.copy()
         coefficients[:, filled], norms[filled] = moved.coefficients, moved.norms
         centres = Centres(coefficients, norms)
-    return BlocksResult(centres, max_iter, False)
+        new_explained = float(mass[filled] @ moved.norms)
+        if new_explained - explained <= tol * abs(new_explained):
+            return BlocksResult(centres, means, n_iter, True)
+        explained = new_explained
+    return BlocksResult(centres, means, max_iter, False)

@@ -1,9 +1,11 @@
 """What all estimators share: input checks, scores, prediction block by block."""
 
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +23,7 @@ from linkwise.doors._data import (
     rows_of,
 )
 from linkwise.doors._warn import warn_caller
+from linkwise.engines import DaskRows, is_dask_collection
 from linkwise.exceptions import ConstraintWarning, InfeasibleConstraintsError
 
 # Rows of new data whose kernel values are held at a time.
@@ -108,6 +111,8 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         any sequence of objects, which is then left as it is.
         """
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
+        if is_dask_collection(X):
+            return self._check_dask(X, is_pairwise, reset=reset)
         options = {
             "accept_sparse": False if is_pairwise else "csr",
             "accept_large_sparse": False,
@@ -132,6 +137,28 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
                 self._forget_features()
             return check_objects(X)
         return validate_data(self, X, reset=reset, **options)
+
+    def _takes_dask(self):
+        """Tell whether X may be a Dask collection."""
+        return False
+
+    def _check_dask(self, X, is_pairwise, *, reset):
+        """Return the rows of a Dask collection, which stay where they are."""
+        if is_pairwise or not self._takes_dask():
+            raise TypeError(
+                f"X is a Dask collection, which {type(self).__name__} does not take "
+                "here: bring the rows into memory with X.compute()."
+            )
+        rows = DaskRows(X)
+        # An empty table of the same columns: names and number are checked, no values.
+        empty = np.empty((1, rows.shape[1]))
+        names = getattr(X, "columns", None)
+        if names is not None:
+            empty = pd.DataFrame(empty, columns=names)
+        validate_data(self, empty, reset=reset, ensure_all_finite=False)
+        if reset:
+            rows.check_finite()
+        return rows
 
     def _forget_features(self):
         """Delete what an earlier fit to other data has left."""
@@ -185,10 +212,17 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
     def _predict_blocks(self, X, nearest):
         """Return the labels of new rows, ``nearest(rows)`` of a block at a time."""
         check_is_fitted(self, "labels_")
-        data = self._check_data(X, reset=False)
-        labels = np.empty(n_rows(data), dtype=np.intp)
-        for block in gen_batches(len(labels), _PREDICT_BLOCK):
-            labels[block] = nearest(rows_of(data, block))
+        if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0:
+            # Checked a block at a time: a mapped file may be larger than memory.
+            n_samples, block_of = len(X), lambda b: self._check_data(X[b], reset=False)
+        else:
+            data = self._check_data(X, reset=False)
+            if isinstance(data, DaskRows):
+                return data.lazily(partial(_nearest_in_chunk, nearest))
+            n_samples, block_of = n_rows(data), lambda b: rows_of(data, b)
+        labels = np.empty(n_samples, dtype=np.intp)
+        for block in gen_batches(n_samples, _PREDICT_BLOCK):
+            labels[block] = nearest(block_of(block))
         return labels
 
     def __sklearn_tags__(self):
@@ -196,6 +230,12 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _nearest_in_chunk(nearest, rows, where):
+    """Return the labels of a chunk of rows, block by block."""
+    blocks = gen_batches(len(rows), _PREDICT_BLOCK)
+    return np.concatenate([nearest(rows[block]) for block in blocks])
 
 
 def attributes_of(result, closure):

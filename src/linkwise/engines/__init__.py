@@ -1,4 +1,4 @@
-"""How independent calls are run: in this thread or on several.
+"""How independent calls are run: in this thread, on several, or on a cluster.
 
 An engine changes only the time that calls take. Results come in the order of the
 items, errors where the serial engine would raise them, and every call finds BLAS on
@@ -7,13 +7,19 @@ one thread, so that sums agree to the last bit.
 
 from linkwise.engines._base import Engine, SerialEngine
 from linkwise.engines._blas import one_blas_thread
+from linkwise.engines._dask import DaskEngine, connect
+from linkwise.engines._dask_rows import DaskRows, is_dask_collection
 from linkwise.engines._joblib import JoblibEngine
 from linkwise.engines._resolve import engine_for
 
 __all__ = [
+    "DaskEngine",
+    "DaskRows",
     "Engine",
     "JoblibEngine",
     "SerialEngine",
+    "connect",
     "engine_for",
+    "is_dask_collection",
     "one_blas_thread",
 ]

@@ -5,9 +5,10 @@ import logging
 import numpy as np
 
 from linkwise.doors import parse_bytes
+from linkwise.engines import DaskRows
 from linkwise.kernels import KernelBank, Precomputed, gram_seconds, landmark_seconds
 
-_log = logging.getLogger("linkwise")
+log = logging.getLogger("linkwise")
 # Matrices that exact kernels need at least: the combined one and, packed in half the
 # memory, the base matrices from which the others are regenerated.
 _LEAST_MATRICES = 1 + 6 / 2
@@ -26,10 +27,17 @@ def choose_approximation(model, given, kernels):
                 'computed for any rows; for given Gram matrices it must be "exact".'
             )
         return "exact"
+    if isinstance(given.data, DaskRows):
+        if model.approximation not in ("auto", "working_set"):
+            raise ValueError(
+                f"approximation={model.approximation!r} needs all rows in one place; "
+                'for a Dask collection it must be "auto" or "working_set".'
+            )
+        return "working_set"
     if model.approximation != "auto":
         return model.approximation
     how, why = _best(model, given)
-    _log.info("approximation=%r: %s", how, why)
+    log.info("approximation=%r: %s", how, why)
     return how
 
 

@@ -1,43 +1,123 @@
-"""Rows of the data in blocks, in the geometry of a learnt kernel."""
+"""All rows of the data, block by block, in a learnt geometry."""
+
+from functools import partial, reduce
 
 import numpy as np
 from sklearn.utils import gen_batches
 
+from linkwise.clustering import BlockStep, descend_in_blocks
 from linkwise.doors import n_rows, rows_of
+from linkwise.engines import DaskRows, engine_for
 
 # Fixed, so that sums do not depend on memory or on the number of jobs.
 ROWS_PER_BLOCK = 4096
+# Gain in explained scatter, relative, below which all rows get no further pass.
+_TOLERANCE = 1e-4
 
 
-class KernelBlocks:
-    """The values of a learnt kernel between all rows and its landmarks.
+def cluster_all_rows(model, given, transform, start, core, max_memory):
+    """Return where k-means over all rows ends, from the centres of some.
 
-    They are kept from the first pass on if they fit into half of ``max_memory`` bytes,
-    and computed anew in each pass otherwise.
+    Parameters
+    ----------
+    model : estimator
+        Says ``max_iter`` and ``n_jobs``.
+    given : FitInput
+        The data, in memory, in a mapped file or on Dask workers.
+    transform : callable
+        Takes rows of the data to the geometry of ``start``.
+    start : Centres
+        Where to begin.
+    core : ndarray
+        Of the geometry, see ``descend_in_blocks``.
+    max_memory : float
+        Transformed rows are kept from the first pass on if they fit into half of it.
+
+    Returns
+    -------
+    BlocksResult
+        The centres; ``labels_of_all`` gives the labels.
     """
+    options = {"max_iter": model.max_iter, "tol": _TOLERANCE}
+    if isinstance(given.data, DaskRows):
 
-    def __init__(self, kernel, given, max_memory):
-        self._kernel, self._given = kernel, given
-        self.blocks = list(gen_batches(n_rows(given.data), ROWS_PER_BLOCK))
-        first = kernel(rows_of(given.data, slice(0, 1)))
-        size = 4.0 * n_rows(given.data) * first.shape[1]
-        self._kept = {} if size <= max_memory / 2 else None
+        def run(step, blocks):
+            on_chunk = partial(_step_on_chunk, step.centres, transform)
+            return given.data.map(on_chunk, given.sample_weight)
+
+        return descend_in_blocks([], None, start, core, run=run, **options)
+    rows = _Rows(given, transform, max_memory)
+    return descend_in_blocks(
+        rows.blocks, rows.read, start, core, run=engine_for_rows(model).map, **options
+    )
+
+
+def labels_of_all(model, data, transform, centres, fixed=None):
+    """Return the nearest centre of every row; a Dask array if the data are one.
+
+    ``fixed`` are rows, ascending, and the labels that they have whatever is near.
+    """
+    if isinstance(data, DaskRows):
+        return data.lazily(partial(_labels_of_chunk, centres, transform, fixed))
+
+    def of_block(block):
+        return centres.labels(transform(rows_of(data, block)))
+
+    blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
+    labels = np.concatenate(list(engine_for_rows(model).map(of_block, blocks)))
+    if fixed is not None:
+        labels[fixed[0]] = fixed[1]
+    return labels
+
+
+def engine_for_rows(model):
+    """Return the engine for rows that are here; a cluster would not pay."""
+    n_jobs = model.n_jobs
+    return engine_for(n_jobs if n_jobs is None or isinstance(n_jobs, int) else None)
+
+
+class _Rows:
+    """Rows that are here, transformed once if there is room for all."""
+
+    def __init__(self, given, transform, max_memory):
+        self._given, self._transform = given, transform
+        n_samples = n_rows(given.data)
+        self.blocks = list(gen_batches(n_samples, ROWS_PER_BLOCK))
+        one = transform(rows_of(given.data, slice(0, 1)))
+        self._kept = {} if n_samples * one.nbytes <= max_memory / 2 else None
 
     def read(self, block):
-        """Return the values of a block of rows, and the weights of the rows."""
+        """Return the transformed rows of a block, and their weights."""
         weight = self._given.sample_weight
         weight = None if weight is None else weight[block]
         if self._kept is not None and block.start in self._kept:
             return self._kept[block.start], weight
-        values = self._kernel(rows_of(self._given.data, block))
+        values = self._transform(rows_of(self._given.data, block))
         if self._kept is not None:
             self._kept[block.start] = values
         return values, weight
 
-    def labels(self, centres, engine):
-        """Return the nearest centre of every row."""
 
-        def nearest(block):
-            return centres.labels(self.read(block)[0])
+def _step_on_chunk(centres, transform, rows, weight):
+    """Return what the rows of a chunk add to the clusters, piece by piece."""
 
-        return np.concatenate(list(engine.map(nearest, self.blocks)))
+    def read(block):
+        own = None if weight is None else weight[block]
+        return transform(rows[block]), own
+
+    step = BlockStep(centres, read)
+    shares = [step(block) for block in gen_batches(len(rows), ROWS_PER_BLOCK)]
+    return reduce(lambda a, b: a.plus(b), shares)
+
+
+def _labels_of_chunk(centres, transform, fixed, rows, where):
+    labels = np.concatenate(
+        [
+            centres.labels(transform(rows[block]))
+            for block in gen_batches(len(rows), ROWS_PER_BLOCK)
+        ]
+    )
+    if fixed is not None:
+        first, last = np.searchsorted(fixed[0], [where.start, where.stop])
+        labels[fixed[0][first:last] - where.start] = fixed[1][first:last]
+    return labels

@@ -219,6 +219,6 @@ class KernelCSC(KernelSearchClusterer):
     def _n_candidates(self, n_kernels):
         return self.n_candidates
 
-    def _search(self, bank, evaluator, given, on_trial):
+    def _search(self, bank, evaluator, given, work, on_trial):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
         return run_candidates(self, evaluator, domain, given.rng, on_trial)

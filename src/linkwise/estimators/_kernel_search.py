@@ -5,27 +5,23 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from linkwise.clustering import (
-    Centres,
-    centres_of,
-    descend_in_blocks,
-    hard_kmeans,
-    soft_kmeans,
-)
+from linkwise.clustering import Centres, centres_of, hard_kmeans, soft_kmeans
 from linkwise.doors import (
     ConstrainedClusterer,
+    HasMethods,
     Interval,
     StrOptions,
     attributes_of,
     parse_bytes,
     row_shares,
+    rows_of,
     warn_caller,
 )
-from linkwise.engines import engine_for, one_blas_thread
+from linkwise.engines import DaskRows, one_blas_thread
 from linkwise.estimators._approximation import choose_approximation
-from linkwise.estimators._blocks import KernelBlocks
+from linkwise.estimators._blocks import cluster_all_rows, labels_of_all
 from linkwise.estimators._search import SearchClusterer
-from linkwise.estimators._working_set import spread_attributes, working_set
+from linkwise.estimators._working_set import scores_of, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     KernelBank,
@@ -195,8 +191,6 @@ class KernelClusterer(ConstrainedClusterer):
         return (self._centre_norms - 2.0 * (cross @ self._row_shares)).argmin(axis=1)
 
 
-# Gain in explained scatter, relative, below which all rows get no further pass.
-_BLOCK_TOLERANCE = 1e-4
 # Relative objective, 1 for a random clustering, from which on labels are not credible.
 _HARDLY_COMPACT = 0.99
 
@@ -204,9 +198,12 @@ _HARDLY_COMPACT = 0.99
 class KernelSearchClusterer(KernelClusterer, SearchClusterer):
     """The choice of kernel weights by a search.
 
-    A subclass has ``_search(bank, evaluator, given, on_trial)``, which returns a
-    SearchResult, and ``_n_candidates(n_kernels)``.
+    A subclass has ``_search(bank, evaluator, given, work, on_trial)``, which returns a
+    SearchResult, and ``_n_candidates(n_kernels)``. ``work`` is the WorkingSet, if any.
     """
+
+    def _takes_dask(self):
+        return True
 
     _parameter_constraints = {
         **KernelClusterer._parameter_constraints,
@@ -219,7 +216,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         "filter": [StrOptions({"ratio", "none"})],
         "reward": [StrOptions({"share", "balanced"})],
         "tie_break": [StrOptions({"first", "objective"})],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Integral, HasMethods("map"), None],
     }
 
     def _fit(self, X, y, constraints, sample_weight, sample_id, final_step=None):
@@ -233,7 +230,9 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         work, local = None, given
         if how != "exact":
             n_others = self.working_rows if how == "working_set" else None
-            work = working_set(given, n_others, given.rng)
+            work = working_set(
+                given, n_others, self.n_clusters, hard=final_step == "hard"
+            )
             local = work.problem(given)
         with one_blas_thread():
             if how == "exact":
@@ -251,15 +250,15 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         )
 
         def search(on_trial):
-            return self._search(bank, evaluator, local, on_trial)
+            return self._search(bank, evaluator, given, work, on_trial)
 
         def cluster(weights):
             fitted = self._cluster(
                 bank, evaluator, local.closure, weights, final_step, seed
             )
             if work is not None:
-                space = bank.combine(weights) if not work.is_whole else None
-                fitted |= self._spread(fitted, given, work, space, final_step)
+                core = bank.core(weights)
+                fitted |= self._spread(fitted, given, work, core, final_step)
             return {
                 "kernel_weights_": weights,
                 "kernel_names_": bank.names,
@@ -288,36 +287,34 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             rng=given.rng,
         )
 
-    def _spread(self, fitted, given, work, space, final_step):
+    def _spread(self, fitted, given, work, core, final_step):
         """Return the attributes that change when all rows get labels."""
-        if work.is_whole:
-            labels = fitted["labels_"][work.stands_for]
-            return spread_attributes(labels, given.closure)
+        own = fitted["labels_"]
+        if work.is_whole and not isinstance(given.data, DaskRows):
+            labels = own[work.stands_for]
+            return {"labels_": labels, **scores_of(labels[work.linked], work)}
+        kernel = fitted["_kernel"]
         centres = Centres(fitted["_row_shares"], fitted["_centre_norms"])
-        rows = KernelBlocks(fitted["_kernel"], given, parse_bytes(self.max_memory))
-        engine = engine_for(self.n_jobs)
-        changes = {}
-        if final_step is None:
-            result = descend_in_blocks(
-                rows.blocks,
-                rows.read,
-                centres,
-                space.core,
-                max_iter=self.max_iter,
-                tol=_BLOCK_TOLERANCE,
-                run=engine.map,
-            )
-            centres = result.centres
-            changes = {
-                "n_iter_": result.n_iter,
-                "converged_": result.converged,
-                "_row_shares": centres.coefficients,
-                "_centre_norms": centres.norms,
-            }
-        labels = rows.labels(centres, engine)
-        if final_step is not None:
-            labels[work.rows] = fitted["labels_"]
-        return changes | spread_attributes(labels, given.closure)
+        if work.is_whole:
+            fixed = (np.arange(len(given.data)), own[work.stands_for])
+        else:
+            fixed = (work.linked, own[work.judged])
+        if work.is_whole or final_step is not None:
+            # Pairs hold, or have their price, among the working rows.
+            labels = labels_of_all(self, given.data, kernel, centres, fixed)
+            return {"labels_": labels, **scores_of(own[work.judged], work)}
+        memory = parse_bytes(self.max_memory)
+        result = cluster_all_rows(self, given, kernel, centres, core, memory)
+        centres = result.centres
+        nearest = centres.labels(kernel(rows_of(given.data, work.linked)))
+        return {
+            "labels_": labels_of_all(self, given.data, kernel, centres),
+            "n_iter_": result.n_iter,
+            "converged_": result.converged,
+            "_row_shares": centres.coefficients,
+            "_centre_norms": centres.norms,
+            **scores_of(nearest, work),
+        }
 
     def _warn_of_idle_kernel(self):
         """Warn if the chosen kernel gives k-means nothing to work with."""

@@ -1,19 +1,37 @@
 """MahalanobisCSC: choose the feature weights whose clusters satisfy most pairs."""
 
+from numbers import Integral
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances_argmin
 
-from linkwise.doors import attributes_of, fit_context, row_shares, warn_caller
-from linkwise.engines import one_blas_thread
+from linkwise.clustering import centres_of
+from linkwise.doors import (
+    Interval,
+    StrOptions,
+    attributes_of,
+    fit_context,
+    parse_bytes,
+    row_shares,
+    rows_of,
+    warn_caller,
+)
+from linkwise.engines import DaskRows, one_blas_thread
+from linkwise.estimators._approximation import log
+from linkwise.estimators._blocks import cluster_all_rows, labels_of_all
 from linkwise.estimators._search import (
     SEARCH_CONSTRAINTS,
     SearchClusterer,
     run_candidates,
 )
+from linkwise.estimators._working_set import scores_of, working_set
 from linkwise.exceptions import ConstraintWarning
-from linkwise.kernels import FeatureScales, Standardized
+from linkwise.kernels import FeatureScales, Standardized, feature_seconds
 from linkwise.search import Cube, Evaluator
+
+# Seconds of a candidate above which a working set is worth it.
+_LONG = 0.05
 
 
 class MahalanobisCSC(SearchClusterer):
@@ -33,6 +51,13 @@ class MahalanobisCSC(SearchClusterer):
     search : {"auto", "random", "forest", "bagged_linear", "gp"} or Search, \
             default="auto"
         How candidates are chosen, as for :class:`KernelCSC`.
+    approximation : {"auto", "exact", "working_set"}, default="auto"
+        Whether the search looks at all rows, or only at those with a pair and at
+        ``working_rows`` others that stand for the rest; then k-means clusters all rows
+        under the chosen weights, block by block. "auto": by the number of rows,
+        features and clusters; the logger "linkwise" tells.
+    working_rows : int, default=20_000
+        Number of rows without a pair that a working set holds.
     reward : {"share", "balanced"}, default="share"
         What a candidate is judged by: the share of all pairs that hold, or the mean of
         the shares of must-links and of cannot-links. With many clusters most pairs are
@@ -55,7 +80,7 @@ class MahalanobisCSC(SearchClusterer):
     Attributes
     ----------
     labels_, constraint_score_, n_violated_, history_, objective_, n_iter_, \
-            converged_, stopped_by_, n_features_in_, feature_names_in_
+            converged_, stopped_by_, approximation_, n_features_in_, feature_names_in_
         As in :class:`KernelCSC`.
     feature_weights_ : ndarray of shape (n_features,)
         Weights of the standardised features. The metric is diag(weights ** 2).
@@ -76,6 +101,8 @@ class MahalanobisCSC(SearchClusterer):
     _parameter_constraints = {
         **SearchClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
+        "approximation": [StrOptions({"auto", "exact", "working_set"})],
+        "working_rows": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -84,6 +111,8 @@ class MahalanobisCSC(SearchClusterer):
         *,
         n_candidates=1000,
         search="auto",
+        approximation="auto",
+        working_rows=20_000,
         reward="share",
         tie_break="first",
         max_iter=300,
@@ -96,6 +125,8 @@ class MahalanobisCSC(SearchClusterer):
         self.n_clusters = n_clusters
         self.n_candidates = n_candidates
         self.search = search
+        self.approximation = approximation
+        self.working_rows = working_rows
         self.reward = reward
         self.tie_break = tie_break
         self.max_iter = max_iter
@@ -111,9 +142,10 @@ class MahalanobisCSC(SearchClusterer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask collection, (n_samples, n_features)
             The data. A sparse matrix is made dense: standardised columns have few
-            zeros.
+            zeros. The rows of a Dask collection stay where they are, and ``labels_``
+            is a Dask array.
         y, constraints, sample_weight, sample_id
             As for :meth:`KernelCSC.fit`.
 
@@ -122,7 +154,12 @@ class MahalanobisCSC(SearchClusterer):
         self
         """
         given = self._check_fit(X, y, constraints, sample_weight, sample_id)
-        data, weight, closure = _dense(given.data), given.sample_weight, given.closure
+        how = self._approximation(given)
+        work, local, judge = None, given, None
+        if how == "working_set":
+            work = working_set(given, self.working_rows, self.n_clusters)
+            local, judge = work.problem(given), (work.judge, work.judged)
+        data, weight, closure = _dense(local.data), local.sample_weight, local.closure
         weight = np.ones(len(data)) if weight is None else weight
         view = Standardized().fit(data, weight)
         bank = FeatureScales(view.transform(data).values, weight)
@@ -141,6 +178,7 @@ class MahalanobisCSC(SearchClusterer):
             self.n_clusters,
             reward=self.reward,
             max_iter=self.max_iter,
+            judge=judge,
         )
 
         def search(on_trial):
@@ -150,19 +188,70 @@ class MahalanobisCSC(SearchClusterer):
         def cluster(weights):
             with one_blas_thread():
                 result = evaluator.cluster(bank.combine(weights))
-            return {
+            centres = row_shares(result.labels, weight, self.n_clusters).T @ data
+            fitted = {
                 **attributes_of(result, closure),
                 "objective_": evaluator.relative_objective(result.objective, weights),
                 "feature_weights_": weights,
-                "cluster_centers_": (
-                    row_shares(result.labels, weight, self.n_clusters).T @ data
-                ),
+                "cluster_centers_": centres,
+                "approximation_": how,
                 "_view": view,
             }
+            if work is not None:
+                fitted |= self._spread(view, weights, centres, given, work)
+            return fitted
 
         names = self._feature_names()
         self._fit_weights(given, names, self.n_candidates, search, cluster)
         return self
+
+    def _approximation(self, given):
+        """Return whether the search needs a working set, and say so in the log."""
+        if self.approximation != "auto":
+            if isinstance(given.data, DaskRows) and self.approximation == "exact":
+                raise ValueError(
+                    'approximation="exact" needs all rows in one place; for a Dask '
+                    'collection it must be "auto" or "working_set".'
+                )
+            return self.approximation
+        n_samples, n_features = given.data.shape
+        seconds = feature_seconds(n_samples, n_features, self.n_clusters)
+        n_free = n_samples - len(given.pairs.points)
+        is_long = seconds > _LONG and n_free > self.working_rows
+        how = "working_set" if is_long or isinstance(given.data, DaskRows) else "exact"
+        log.info(
+            "approximation=%r: %d rows, %.3g ms for a candidate on all of them",
+            how,
+            n_samples,
+            1e3 * seconds,
+        )
+        return how
+
+    def _takes_dask(self):
+        return True
+
+    def _spread(self, view, weights, centres, given, work):
+        """Return the attributes that change when all rows get labels."""
+
+        def standardized(rows):
+            return view.transform(_dense(rows)).values
+
+        core = np.diag(weights**2)
+        means = standardized(centres)
+        start = centres_of(means, np.ones(len(means)), core)
+        memory = parse_bytes("1GiB")
+        result = cluster_all_rows(self, given, standardized, start, core, memory)
+        means = np.where(np.isnan(result.means), means, result.means)
+        scale = np.where(np.isinf(view.scale), 0.0, view.scale)
+        last = centres_of(means, np.ones(len(means)), core)
+        nearest = last.labels(standardized(rows_of(given.data, work.linked)))
+        return {
+            "labels_": labels_of_all(self, given.data, standardized, last),
+            "cluster_centers_": view.mean + scale * means,
+            "n_iter_": result.n_iter,
+            "converged_": result.converged,
+            **scores_of(nearest, work),
+        }
 
     def predict(self, X):
         """Return the nearest cluster of each row of X under the learnt metric.

@@ -29,7 +29,7 @@ SEARCH_CONSTRAINTS = {
     "tie_break": [StrOptions({"first", "objective"})],
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     "patience": [Interval(Integral, 1, None, closed="left"), None],
-    "n_jobs": [Integral, None],
+    "n_jobs": [Integral, HasMethods("map"), None],
 }
 
 

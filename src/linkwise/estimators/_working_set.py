@@ -15,9 +15,9 @@ class WorkingSet(NamedTuple):
     rows: np.ndarray  # (m,), their positions in the data
     weight: np.ndarray  # (m,)
     stands_for: np.ndarray | None  # (n,), working row of each row; None: not for all
-    pairs: Constraints  # between working rows, without contradictions
-    judge: Closure  # of the given pairs, among the rows that have one
-    judged: np.ndarray  # (n_judged,), working rows of those
+    linked: np.ndarray  # (n_linked,), rows of the data that have a pair, ascending
+    judged: np.ndarray  # (n_linked,), their working rows
+    judge: Closure  # of the given pairs, among the rows ``linked``
 
     @property
     def is_whole(self):
@@ -26,51 +26,73 @@ class WorkingSet(NamedTuple):
 
     def problem(self, given):
         """Return the input of fit as if the working rows were all."""
+        pairs = self._between(given.pairs)
         return given._replace(
             data=self.data,
             sample_weight=self.weight,
-            pairs=self.pairs,
-            closure=self.pairs.closure(len(self.rows)),
+            pairs=pairs,
+            closure=pairs.closure(len(self.rows)),
         )
 
+    def start_of(self, pairs):
+        """Return the closure of some of the given pairs, between working rows."""
+        return self._between(pairs).closure(len(self.rows))
 
-def working_set(given, n_others, rng):
+    def judge_of(self, pairs):
+        """Return the closure of some of the given pairs, among the rows ``linked``."""
+        return pairs.restrict(self.linked).closure(len(self.linked))
+
+    def _between(self, pairs):
+        """Return some of the given pairs, between working rows."""
+        pairs = pairs.restrict(self.linked)
+        return _pairs_of_groups(pairs, self.judged, len(self.rows))
+
+
+def working_set(given, n_others, n_clusters, *, hard=False):
     """Return the working set of some checked data.
 
     Parameters
     ----------
     given : FitInput
-        What was passed to fit.
+        What was passed to fit; its ``rng`` draws rows.
     n_others : int or None
         Number of rows without a pair to draw; None: all.
-    rng : numpy.random.Generator
-        Draws them.
+    n_clusters : int
+        There are at least as many working rows, if need be with equal ones.
+    hard : bool, default=False
+        Whether every pair is to hold, also where it parts equal rows.
     """
     n_samples = given.closure.n_samples
     weight = given.sample_weight
     linked = np.asarray(given.pairs.points, dtype=np.intp)  # ascending
     n_free = n_samples - len(linked)
+    if n_others is not None:
+        n_others = max(n_others, n_clusters)
     if n_others is None or n_others >= n_free:
         rows = np.arange(n_samples)
         rows_weight = np.ones(n_samples) if weight is None else weight
         drawn = None
     else:
-        drawn = _free_rows(linked, np.sort(rng.choice(n_free, n_others, replace=False)))
+        ranks = np.sort(given.rng.choice(n_free, n_others, replace=False))
+        drawn = _free_rows(linked, ranks)
         rows_weight, rows = _weights_of_sample(linked, drawn, n_samples, weight)
     data = rows_of(given.data, rows)
-    first, group = distinct_rows(data)
+    position = np.searchsorted(rows, linked)
+    first, group = distinct_rows(data, position if hard else [])
+    if len(first) < n_clusters:
+        first = group = np.arange(len(rows))
     if len(first) < len(rows):
         data = rows_of(data, first)
         rows_weight = np.bincount(group, weights=rows_weight)
-    judged = group[np.searchsorted(rows, linked)]
+    judged = group[position]
     return WorkingSet(
         data,
         rows[first],
         rows_weight,
         group if drawn is None else None,
-        _pairs_of_groups(given.pairs.restrict(linked), judged, len(first)),
-        given.pairs.restrict(linked).closure(len(linked)),
+        linked,
         judged,
+        given.pairs.restrict(linked).closure(len(linked)),
     )
 
 
@@ -92,18 +114,20 @@ def _weights_of_sample(linked, drawn, n_samples, weight):
     return own[order], rows[order]
 
 
-def distinct_rows(data):
+def distinct_rows(data, alone):
     """Return the first of each group of equal rows, and the group of each row.
 
     Groups are numbered in the order of their first rows. Only rows of dense numbers
-    are compared; others are groups of one.
+    are compared; others are groups of one, and so are the rows ``alone``.
     """
     n_samples = n_rows(data)
     if not isinstance(data, np.ndarray) or data.ndim != 2 or data.dtype.kind != "f":
         return np.arange(n_samples), np.arange(n_samples)
     plain = np.ascontiguousarray(data + 0.0)  # no two kinds of zero
     keys = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1])))
-    _, first, group = np.unique(keys.ravel(), return_index=True, return_inverse=True)
+    group = np.unique(keys.ravel(), return_inverse=True)[1]
+    group[alone] = n_samples + np.arange(len(alone))
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(first), dtype=np.intp)
     rank[order] = np.arange(len(first))
@@ -126,10 +150,9 @@ def _pairs_of_groups(pairs, group, n_groups):
     )
 
 
-def spread_attributes(labels, closure):
-    """Return the fitted attributes that follow from the labels of all rows."""
+def scores_of(labels, work):
+    """Return the fitted attributes that follow from the labels of rows with pairs."""
     return {
-        "labels_": labels,
-        "constraint_score_": closure.score(labels),
-        "n_violated_": closure.n_violated(labels),
+        "constraint_score_": work.judge.score(labels),
+        "n_violated_": work.judge.n_violated(labels),
     }

@@ -1,6 +1,12 @@
 """Similarity: views of the data, kernels, banks of kernels, geometries."""
 
-from linkwise.kernels._bank import Bank, FeatureScales, KernelBank, gram_seconds
+from linkwise.kernels._bank import (
+    Bank,
+    FeatureScales,
+    KernelBank,
+    feature_seconds,
+    gram_seconds,
+)
 from linkwise.kernels._entries import CombinedKernel, SeveralSets
 from linkwise.kernels._families import (
     RBF,
@@ -47,6 +53,7 @@ __all__ = [
     "Space",
     "Standardized",
     "View",
+    "feature_seconds",
     "gram_seconds",
     "landmark_seconds",
     "random_share",

@@ -336,6 +336,14 @@ class _KnownGroups(NamedTuple):
         return Totals(sums, inner, self.mass)
 
 
+def feature_seconds(n_samples: int, n_features: int, n_clusters: int) -> float:
+    """Return roughly how long it takes to cluster under some weights.
+
+    A few nanoseconds per row, cluster and column, over all iterations.
+    """
+    return 3e-9 * n_clusters * n_samples * n_features
+
+
 @dataclass(frozen=True)
 class FeatureScales:
     """The bank of MahalanobisCSC: one weight for each column of the data.
@@ -371,11 +379,8 @@ class FeatureScales:
         return float(weights**2 @ (self.sample_weight @ self.X**2))
 
     def candidate_seconds(self, n_clusters: int) -> float:
-        """Return roughly how long it takes to cluster under some weights.
-
-        A few nanoseconds per row, cluster and column, over all iterations.
-        """
-        return 3e-9 * n_clusters * self.X.size
+        """Return roughly how long it takes to cluster under some weights."""
+        return feature_seconds(len(self.X), self.n_weights, n_clusters)
 
 
 def _regenerable(

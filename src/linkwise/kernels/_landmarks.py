@@ -37,7 +37,7 @@ from linkwise.kernels._scaling import (
     survivors,
 )
 from linkwise.kernels._spaces import RowSpace, Totals, largest_distance, row_totals
-from linkwise.kernels._views import BASES, Points
+from linkwise.kernels._views import BASES, Points, Standardized
 
 LandmarkChoice = Literal["uniform", "kmeans++"]
 
@@ -177,7 +177,7 @@ class LandmarkBank:
         landmarks = _drawn(sources[0], n_samples, n_landmarks, weight, choice, rng)
         rows = _Crossing(n_samples, landmarks, entries, views)
         # How many blocks of all rows may be held.
-        room = max_memory / (4.0 * n_samples * len(landmarks))
+        room = max(0.0, max_memory) / (4.0 * n_samples * len(landmarks))
         stored: dict[int, FloatArray] = {}
         if len(entries) <= room:
             shape = (n_samples, len(landmarks))
@@ -265,8 +265,10 @@ class LandmarkBank:
         factors = weights[chosen]
         diagonal = factors @ self._diagonals[chosen]
         if self._separate:
-            cross, core = self._side_by_side(chosen, factors)
-            return LandmarkSpace(cross, core, diagonal, self.sample_weight)
+            cross = self._side_by_side(chosen, factors)
+            return LandmarkSpace(
+                cross, self.core(weights), diagonal, self.sample_weight
+            )
         cross = self.empty() if out is None else out
         if self.is_stored:
             for first in range(0, len(chosen), 5):
@@ -277,24 +279,28 @@ class LandmarkBank:
                 add_rows(a, b, c, d, e, v, w, x, y, z, first == 0, cross)
         else:
             self._regenerate(chosen, factors, cross)
-        among = np.tensordot(factors, self._among[chosen], axes=1)
-        core = positive_inverse(among)
-        return LandmarkSpace(cross, core, diagonal, self.sample_weight)
+        return LandmarkSpace(cross, self.core(weights), diagonal, self.sample_weight)
 
-    def _side_by_side(
-        self, chosen: IntArray, factors: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the values of weighted kernels beside each other, and their core."""
+    def core(self, weights: FloatArray) -> FloatArray:
+        """Return the core of the geometry of some weights, see LandmarkSpace."""
+        chosen = weights.nonzero()[0]
+        factors, among = weights[chosen], self._among[chosen]
+        if not self._separate:
+            return positive_inverse(np.tensordot(factors, among, axes=1))
+        inverses = [
+            positive_inverse(f * w) for f, w in zip(factors, among, strict=True)
+        ]
+        return scipy.linalg.block_diag(*inverses)
+
+    def _side_by_side(self, chosen: IntArray, factors: FloatArray) -> FloatArray:
+        """Return the values of weighted kernels beside each other."""
         size = len(self.landmarks)
         cross = np.empty((self.n_samples, size * len(chosen)), dtype=np.float32)
-        core = np.zeros((cross.shape[1], cross.shape[1]))
+        one = self.empty()
         for p in range(len(chosen)):
-            part = slice(p * size, (p + 1) * size)
-            one = self.empty()
             self._regenerate(chosen[p : p + 1], factors[p : p + 1], one)
-            cross[:, part] = one
-            core[part, part] = positive_inverse(factors[p] * self._among[chosen[p]])
-        return cross, core
+            cross[:, p * size : (p + 1) * size] = one
+        return cross
 
     def _regenerate(
         self, chosen: IntArray, factors: FloatArray, cross: FloatArray
@@ -381,7 +387,7 @@ class _Crossing(NamedTuple):
         parts = []
         with np.errstate(over="ignore", invalid="ignore"):
             among = self._among()
-        centres = [w.mean(axis=0) - w.mean() for w in among]
+            centres = [w.mean(axis=0) - w.mean() for w in among]
         units = [largest_of(w) for w in among]
         totals = np.zeros((len(self.entries), q))
         diagonals = np.empty((len(self.entries), self.n_samples))
@@ -564,11 +570,13 @@ def positive_inverse(among: FloatArray, ridge: float = _RIDGE) -> FloatArray:
     """
     size = len(among)
     regular = among.copy()
-    regular[np.diag_indices(size)] += ridge * float(np.trace(among))
+    least = ridge * float(np.trace(among))
+    regular[np.diag_indices(size)] += least
     factor, failed = lapack.dpotrf(regular, lower=1, overwrite_a=1)
     if not failed:
         inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    if failed:
+    # Smaller eigenvalues than what was added: some were negative before.
+    if failed or 2.0 < least * inverse.diagonal().max():
         # Negative eigenvalues of an indefinite kernel are no geometry: dropped.
         values, vectors = scipy.linalg.eigh(among, check_finite=False, driver="evd")
         kept = values > _LEAST_EIGENVALUE * values[-1]
@@ -590,9 +598,14 @@ def _drawn(
     if n_landmarks >= n_samples:
         return np.arange(n_samples)
     if choice == "kmeans++":
+        if not hasattr(X, "shape") or len(X.shape) != 2:
+            raise ValueError(
+                'choice="kmeans++" needs rows of numbers; X holds other objects. Use '
+                'choice="uniform".'
+            )
         seed = int(rng.integers(2**31))
-        spread = np.sqrt(np.asarray(sample_weight @ (X - X.mean(axis=0)) ** 2))
-        rows = X / np.where(spread > 0.0, spread, 1.0)
+        spread = Standardized().fit(X, sample_weight).scale
+        rows = X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
         found = kmeans_plusplus(
             rows, n_landmarks, sample_weight=sample_weight, random_state=seed
         )[1]

@@ -97,6 +97,8 @@ def run_search(
         raise ValueError(f"tie_break={tie_break!r}: must be 'first' or 'objective'.")
     record = _Record(tie_break)
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    # One function for all batches: an engine may have to send it to other machines.
+    try_out = _timed(evaluate)
 
     def reason_after_trial() -> StopReason | None:
         index = len(record.trials) - 1
@@ -122,7 +124,7 @@ def run_search(
             if len(batch) == 0:
                 return "exhausted"
             n_before = len(record.trials)
-            with closing(engine.map(_timed(evaluate), batch)) as trials:
+            with closing(engine.map(try_out, batch)) as trials:
                 for trial in trials:
                     record.add(trial)
                     if reason := reason_after_trial():

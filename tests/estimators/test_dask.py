@@ -1,0 +1,230 @@
+"""Dask: candidates on the workers of a cluster, and rows that only they hold."""
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from linkwise import (
+    ConstrainedKernelKMeans,
+    Constraints,
+    KernelCSC,
+    MahalanobisCSC,
+)
+from linkwise.engines import DaskEngine
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+N_CLUSTERS = 4
+ESTIMATORS = {
+    "KernelCSC": KernelCSC(
+        N_CLUSTERS, n_candidates=60, n_landmarks=20, working_rows=200, random_state=0
+    ),
+    "MahalanobisCSC": MahalanobisCSC(
+        N_CLUSTERS, n_candidates=60, working_rows=200, random_state=0
+    ),
+}
+
+
+def draw(n=900):
+    """Return overlapping clusters and pairs that no candidate satisfies all."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(N_CLUSTERS, size=n)
+    X = 3.0 * np.eye(N_CLUSTERS, 5)[y] + rng.standard_normal((n, 5))
+    return X, Constraints.sample(y, 150, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        distributed.Client(cluster, timeout=20) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def worker_killed(client, after):
+    """Kill one of the workers some seconds later."""
+    pids = list(client.run(os.getpid).values())
+    timer = threading.Timer(after, os.kill, (pids[0], signal.SIGKILL))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+
+
+@pytest.fixture(params=ESTIMATORS)
+def model(request):
+    return clone(ESTIMATORS[request.param])
+
+
+def test_candidates_on_workers_give_the_labels_of_threads(client, model):
+    X, pairs = draw()
+    here = clone(model).fit(X, constraints=pairs)
+    for n_jobs in (client, DaskEngine(client)):
+        there = clone(model).set_params(n_jobs=n_jobs).fit(X, constraints=pairs)
+        assert np.array_equal(there.labels_, here.labels_)
+        columns = there.history_.columns.drop("seconds")
+        pd.testing.assert_frame_equal(there.history_[columns], here.history_[columns])
+
+
+def test_a_killed_worker_changes_neither_labels_nor_history(client):
+    X, pairs = draw(1500)
+    model = KernelCSC(
+        N_CLUSTERS,
+        n_candidates=400,
+        search="random",
+        approximation="exact",
+        random_state=0,
+    )
+    here = clone(model).fit(X, constraints=pairs)
+    client.wait_for_workers(2, timeout=20)
+    start = time.monotonic()
+    with worker_killed(client, after=0.7):
+        there = clone(model).set_params(n_jobs=client).fit(X, constraints=pairs)
+    assert time.monotonic() - start > 0.7  # it was at work when the worker died
+    assert np.array_equal(there.labels_, here.labels_)
+    columns = there.history_.columns.drop("seconds")
+    pd.testing.assert_frame_equal(there.history_[columns], here.history_[columns])
+    client.wait_for_workers(2, timeout=20)
+
+
+@pytest.mark.parametrize("chunks", [(900, 5), (250, 2), (37, 5)])
+def test_rows_in_chunks_get_the_labels_of_rows_in_memory(model, chunks):
+    X, pairs = draw()
+    here = clone(model).set_params(approximation="working_set")
+    here.fit(X, constraints=pairs)
+    there = clone(model).fit(da.from_array(X, chunks=chunks), constraints=pairs)
+    assert isinstance(there.labels_, da.Array)
+    assert there.approximation_ == "working_set"
+    assert np.array_equal(there.labels_.compute(), here.labels_)
+    assert there.constraint_score_ == here.constraint_score_
+    predicted = there.predict(da.from_array(X, chunks=chunks))
+    assert isinstance(predicted, da.Array)
+    assert np.array_equal(predicted.compute(), here.predict(X))
+    assert there.score(da.from_array(X), constraints=pairs) == there.constraint_score_
+
+
+def test_chunks_are_worked_on_by_the_cluster(client, model):
+    X, pairs = draw()
+    here = clone(model).set_params(approximation="working_set")
+    here.fit(X, constraints=pairs)
+    rows = da.from_array(X, chunks=(200, 5))
+    there = clone(model).set_params(n_jobs=client).fit(rows, constraints=pairs)
+    assert np.array_equal(there.labels_.compute(), here.labels_)
+
+
+def test_no_call_sees_all_rows(model):
+    X, pairs = draw()
+    seen = []
+
+    def watch(block):
+        seen.append(len(block))
+        return block
+
+    rows = da.from_array(X, chunks=(100, 5)).map_blocks(watch, dtype=X.dtype)
+    clone(model).set_params(working_rows=50).fit(rows, constraints=pairs)
+    assert max(seen) <= 100
+
+
+def test_data_frames_keep_their_names(model):
+    X, pairs = draw()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    there = clone(model).fit(dd.from_pandas(frame, npartitions=4), constraints=pairs)
+    assert there.feature_names_in_.tolist() == list("abcde")
+    here = clone(model).set_params(approximation="working_set")
+    here.fit(frame, constraints=pairs)
+    assert np.array_equal(there.labels_.compute(), here.labels_)
+    assert np.array_equal(there.predict(frame), here.labels_)
+    with pytest.raises(ValueError, match="feature names"):
+        there.predict(dd.from_pandas(frame[list("edcba")], npartitions=2))
+
+
+def test_chunks_of_unknown_length_are_measured(model):
+    X, pairs = draw()
+    rows = da.from_array(X, chunks=(300, 5))
+    unknown = rows[rows[:, 0] > -np.inf]
+    assert np.isnan(unknown.shape[0])
+    expected = clone(model).fit(rows, constraints=pairs).labels_.compute()
+    there = clone(model).fit(unknown, constraints=pairs)
+    assert np.array_equal(there.labels_.compute(), expected)
+
+
+def test_weights_follow_their_rows(model):
+    X, pairs = draw()
+    weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float)
+    here = clone(model).set_params(approximation="working_set")
+    here.fit(X, constraints=pairs, sample_weight=weight)
+    rows = da.from_array(X, chunks=(130, 5))
+    there = clone(model).fit(rows, constraints=pairs, sample_weight=weight)
+    assert np.array_equal(there.labels_.compute(), here.labels_)
+
+
+@pytest.mark.parametrize("final_step", ["soft", "hard"])
+def test_the_final_step_decides_rows_with_pairs(final_step):
+    X, pairs = draw()
+    model = clone(ESTIMATORS["KernelCSC"]).set_params(final_step=final_step)
+    here = clone(model).set_params(approximation="working_set")
+    here.fit(X, constraints=pairs)
+    there = clone(model).fit(da.from_array(X, chunks=(77, 5)), constraints=pairs)
+    labels = there.labels_.compute()
+    assert np.array_equal(labels, here.labels_)
+    assert there.constraint_score_ == pairs.score(labels)
+    if final_step == "hard":
+        assert there.n_violated_ == 0
+
+
+def test_few_rows_come_as_a_dask_array_too():
+    X, pairs = draw(150)
+    model = clone(ESTIMATORS["KernelCSC"])
+    there = model.fit(da.from_array(X, chunks=(40, 5)), constraints=pairs)
+    assert isinstance(there.labels_, da.Array)
+    assert pairs.score(there.labels_.compute()) == there.constraint_score_
+
+
+class TestErrors:
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "nystroem"])
+    def test_approximations_that_need_all_rows(self, how):
+        X, pairs = draw()
+        model = clone(ESTIMATORS["KernelCSC"]).set_params(approximation=how)
+        with pytest.raises(ValueError, match=f"approximation='{how}' needs all rows"):
+            model.fit(da.from_array(X), constraints=pairs)
+
+    def test_missing_values(self, model):
+        X, pairs = draw()
+        X[7, 2] = np.nan
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            model.fit(da.from_array(X, chunks=(100, 5)), constraints=pairs)
+
+    def test_one_dimension(self, model):
+        X, pairs = draw()
+        with pytest.raises(ValueError, match="1 dimensions"):
+            model.fit(da.from_array(X[:, 0]), constraints=pairs)
+
+    def test_estimators_that_take_no_dask(self):
+        X, pairs = draw()
+        with pytest.raises(TypeError, match="ConstrainedKernelKMeans does not take"):
+            ConstrainedKernelKMeans(N_CLUSTERS).fit(da.from_array(X), constraints=pairs)
+
+    def test_another_number_of_columns(self, model):
+        X, pairs = draw()
+        model.fit(da.from_array(X), constraints=pairs)
+        with pytest.raises(ValueError, match="expecting 5 features"):
+            model.predict(da.from_array(X[:, :3]))
