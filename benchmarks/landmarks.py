@@ -45,10 +45,8 @@ COLUMNS = [
 def sets() -> list[str]:
     """Return the names of the sets, small ones first."""
     table = pd.read_csv(folder() / "MANIFEST.csv")
-    size = next(c for c in table.columns if "row" in c or "instances" in c)
-    name = table.columns[0]
-    chosen = table[(table[size] >= 500) & (table[size] <= 5000)]
-    return chosen.sort_values([size, name])[name].tolist()
+    chosen = table[table["n_samples"].between(500, 5000)]
+    return chosen.sort_values(["n_samples", "name"])["name"].tolist()
 
 
 def main() -> None:
@@ -116,11 +114,11 @@ def report(records: pd.DataFrame, figure: str | None) -> None:
     print(pd.DataFrame({"ARI": ari.mean(), "s": seconds.sum()}).round(4).to_string())
     for setting in list(SETTINGS)[1:]:
         change = (ari[setting] - ari["exact"]).sort_values()
-        print(f"\n{setting}: mean change {change.mean():+.4f}, median", end=" ")
         print(
-            f"{change.median():+.4f}; better on {(change > 0).sum()}, worse on", end=""
+            f"\n{setting}: mean change {change.mean():+.4f}, median "
+            f"{change.median():+.4f}; better on {(change > 0).sum()}, worse on "
+            f"{(change < 0).sum()}; worse by more than 0.05:"
         )
-        print(f" {(change < 0).sum()}; worse by more than 0.05:")
         for name, value in change[change < -0.05].items():
             print(f"  {name} ({n_rows[name]} rows): {value:+.3f}")
     if figure:

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from linkwise import __version__
+from linkwise.cli._bench_app import bench
 from linkwise.cli._errors import errors_reported
 from linkwise.cli._options import (
     SEARCH,
+    Approximation,
     AsJson,
     Columns,
     DataFile,
@@ -50,6 +52,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(bench)
 
 
 def main() -> None:
@@ -198,8 +201,37 @@ def cluster(
             "each contradiction.",
         ),
     ] = OnConflict.RAISE,
+    approximation: Annotated[
+        Approximation | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="For many rows: exact, landmarks, working_set, nystroem, or auto.",
+            show_default="auto",
+        ),
+    ] = None,
+    landmarks: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=SEARCH,
+            help="Number of landmarks of an approximation.",
+            show_default="150",
+        ),
+    ] = None,
     time_limit: TimeLimit = None,
     n_jobs: NJobs = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            rich_help_panel=SEARCH,
+            help="Try candidates on a running Dask cluster, such as "
+            "tcp://10.0.0.1:8786; in place of --n-jobs.",
+            show_default=False,
+        ),
+    ] = None,
     max_memory: MaxMemory = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -218,6 +250,8 @@ def cluster(
             "max_kernels": max_kernels,
             "search": None if search is None else search.value,
             "final_step": None if final_step is None else final_step.value,
+            "approximation": None if approximation is None else approximation.value,
+            "n_landmarks": landmarks,
             "time_limit": time_limit,
             "max_memory": max_memory,
         }
@@ -238,6 +272,7 @@ def cluster(
             method=method.value,
             on_conflict=on_conflict.value,
             n_jobs=n_jobs,
+            scheduler=scheduler,
             seed=seed,
             options=options,
         )
