@@ -1,0 +1,166 @@
+"""A plan carried out: jobs given to workers, records to the store."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from typing import Any
+
+from linkwise.experiments._jobs import Job, Key
+from linkwise.experiments._store import Store
+from linkwise.experiments._time_left import Pace
+from linkwise.experiments._workers import Worker
+
+_TICK = 0.5  # seconds between two looks at the clocks
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    n_done: int  # jobs with a record, those of former runs included
+    n_failed: int
+    n_jobs: int
+    running: tuple[Job, ...]
+    seconds_left: float | None  # None: nothing to judge by yet
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    store: Store,
+    *,
+    n_workers: int = 1,
+    time_limit: float | None = None,
+    redo_failed: bool = False,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Do the jobs that the store has no record of.
+
+    Each runs in a process of its own with one thread. An error, a time-out, a crash or
+    a lack of memory is a record like any other. Several runs may work on one store:
+    no job is done twice. After an interruption of any kind, the next run goes on.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        In the order in which they are to be started.
+    store : Store
+        Where records are kept.
+    n_workers : int, default=1
+        Number of processes.
+    time_limit : float or None, default=None
+        Seconds after which no more jobs are started; those under way are finished.
+    redo_failed : bool, default=False
+        Whether failed jobs of former runs are done again.
+    on_progress : callable
+        Told of the progress about twice a second.
+
+    Returns
+    -------
+    Progress
+        How far it came.
+    """
+    run = _Run(jobs, store, redo_failed)
+    end = float("inf") if time_limit is None else time.monotonic() + time_limit
+    workers: list[Worker] = []
+    with ExitStack() as stack:
+        stack.callback(lambda: run.abandon(workers))
+        pending = run.claimed()
+        while True:
+            _employ(workers, pending, n_workers, end)
+            busy = [worker for worker in workers if worker.job is not None]
+            on_progress(run.progress(busy))
+            if not busy:
+                return run.result()
+            wait([worker.connection for worker in busy], timeout=_TICK)
+            for worker in busy:
+                record = worker.poll()
+                if record is not None:
+                    run.keep(record)
+                    worker.job = None
+                    if record["status"] in ("timeout", "crash", "memory"):
+                        # After a lack of memory its heap may be in pieces.
+                        worker.stop()
+                        workers.remove(worker)
+
+
+def _employ(
+    workers: list[Worker], pending: Iterator[Job], n_workers: int, end: float
+) -> None:
+    """Give jobs to idle workers, and make workers while there are jobs for them."""
+    while time.monotonic() < end:
+        idle = [worker for worker in workers if worker.job is None]
+        if not idle and len(workers) >= n_workers:
+            return
+        job = next(pending, None)
+        if job is None:
+            return
+        if not idle:
+            workers.append(Worker())
+            idle = workers[-1:]
+        idle[0].begin(job)
+
+
+class _Run:
+    """What one run knows of its jobs."""
+
+    def __init__(self, jobs: Sequence[Job], store: Store, redo_failed: bool) -> None:
+        self._jobs, self._store, self._redo_failed = jobs, store, redo_failed
+        self._statuses = self._known()
+        self._pending = [job for job in jobs if job.key not in self._statuses]
+        self._pace = Pace(self._pending, store.table())
+
+    def claimed(self) -> Iterator[Job]:
+        """Yield jobs as they are claimed, those of dead processes at the end too."""
+        elsewhere = []
+        for job in self._pending:
+            if self._store.claim(job.key, self._redo_failed):
+                yield job
+            else:
+                elsewhere.append(job)
+        for job in elsewhere:
+            if self._store.claim(job.key, self._redo_failed):
+                yield job
+
+    def keep(self, record: dict[str, Any]) -> None:
+        """Put a record into the store."""
+        self._store.add(record)
+        key = Key(*(record[name] for name in Key._fields))
+        self._statuses[key] = record["status"]
+        self._pace.add(record)
+        if record["status"] != "ok":
+            _logger.info("%s: %s", ", ".join(map(str, key[:4])), record["error"])
+
+    def abandon(self, workers: list[Worker]) -> None:
+        """Stop the workers; what they had under way is free for others."""
+        self._store.release(worker.job.key for worker in workers if worker.job)
+        for worker in workers:
+            worker.stop()
+
+    def progress(self, busy: list[Worker]) -> Progress:
+        """Return how far this run is."""
+        return self._progress(self._statuses, busy)
+
+    def result(self) -> Progress:
+        """Return how far all runs on the store have come."""
+        self._redo_failed = False
+        return self._progress(self._known(), [])
+
+    def _progress(self, statuses: dict[Key, str], busy: list[Worker]) -> Progress:
+        return Progress(
+            n_done=len(statuses),
+            n_failed=sum(status != "ok" for status in statuses.values()),
+            n_jobs=len(self._jobs),
+            running=tuple(worker.job for worker in busy if worker.job),
+            seconds_left=self._pace.seconds_left(max(1, len(busy))),
+        )
+
+    def _known(self) -> dict[Key, str]:
+        """Return the status of each job that need not be done."""
+        done = self._store.done()
+        if self._redo_failed:
+            done = {key: status for key, status in done.items() if status == "ok"}
+        return {job.key: done[job.key] for job in self._jobs if job.key in done}
