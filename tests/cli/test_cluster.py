@@ -38,6 +38,7 @@ def test_options_reach_the_estimator(cluster):
         *("--max-kernels", 2, "--search", "random", "--final-step", "soft"),
         *("--on-conflict", "drop", "--time-limit", 60, "--max-memory", "1 GiB"),
         *("--seed", 5, "--n-jobs", 2, "--model", "model.joblib"),
+        *("--approximation", "landmarks", "--landmarks", 17),
     )
     params = joblib.load("model.joblib").get_params()
     expected = {
@@ -49,6 +50,8 @@ def test_options_reach_the_estimator(cluster):
         "on_conflict": "drop",
         "time_limit": 60,
         "max_memory": "1 GiB",
+        "approximation": "landmarks",
+        "n_landmarks": 17,
         "random_state": 5,
         "n_jobs": 2,
     }
