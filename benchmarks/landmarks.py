@@ -59,13 +59,13 @@ def main() -> None:
     args = parser.parse_args()
     path = Path(args.records)
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = set()
-    if path.exists():
+    done, is_new = set(), not path.exists()
+    if not is_new:
         old = pd.read_csv(path)
         done = set(zip(old.dataset, old.trial, old.setting, strict=True))
     with path.open("a", newline="") as file, threadpool_limits(1):
         writer = csv.DictWriter(file, COLUMNS)
-        if not done:
+        if is_new:
             writer.writeheader()
         for name in args.sets or sets():
             X, y = load(name)

@@ -306,9 +306,13 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         memory = parse_bytes(self.max_memory)
         result = cluster_all_rows(self, given, kernel, centres, core, memory)
         centres = result.centres
-        nearest = centres.labels(kernel(rows_of(given.data, work.linked)))
+        labels = labels_of_all(self, given.data, kernel, centres)
+        if isinstance(given.data, DaskRows):
+            nearest = centres.labels(kernel(rows_of(given.data, work.linked)))
+        else:
+            nearest = labels[work.linked]
         return {
-            "labels_": labels_of_all(self, given.data, kernel, centres),
+            "labels_": labels,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
             "_row_shares": centres.coefficients,

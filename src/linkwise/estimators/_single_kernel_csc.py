@@ -31,8 +31,13 @@ class SingleKernelCSC(KernelSearchClusterer):
     cv : int, default=0
         0: choose by the pairs that also shape the start. 2 or more: choose by the mean
         score over so many folds of held-out pairs, then cluster with all of them.
-    approximation, n_landmarks, working_rows
-        As for :class:`KernelCSC`.
+    approximation : {"auto", "exact", "landmarks", "working_set", "nystroem"}, \
+            default="auto"
+        What is done about many rows, as for :class:`KernelCSC`.
+    n_landmarks : int, default=150
+        Number of landmarks.
+    working_rows : int, default=20_000
+        Number of rows without a pair that a working set holds.
     filter : {"ratio", "none"}, default="ratio"
         Whether to leave out base kernels whose constant part dominates.
     reward : {"share", "balanced"}, default="share"

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwise.constraints import Closure, Constraints
-from linkwise.doors import n_rows, rows_of
+from linkwise.doors import rows_of
+from linkwise.kernels import distinct_rows
 
 
 class WorkingSet(NamedTuple):
@@ -78,8 +79,9 @@ def working_set(given, n_others, n_clusters, *, hard=False):
         rows_weight, rows = _weights_of_sample(linked, drawn, n_samples, weight)
     data = rows_of(given.data, rows)
     position = np.searchsorted(rows, linked)
-    first, group = distinct_rows(data, position if hard else [])
-    if len(first) < n_clusters:
+    # Equal rows with different pairs start in different groups: they stay apart.
+    first, group = distinct_rows(data, position)
+    if len(first) < n_clusters:  # then equal rows are parted
         first = group = np.arange(len(rows))
     if len(first) < len(rows):
         data = rows_of(data, first)
@@ -112,26 +114,6 @@ def _weights_of_sample(linked, drawn, n_samples, weight):
         factor = (weight.sum() - weight[linked].sum()) / weight[drawn].sum()
         own = np.concatenate([weight[linked], factor * weight[drawn]])
     return own[order], rows[order]
-
-
-def distinct_rows(data, alone):
-    """Return the first of each group of equal rows, and the group of each row.
-
-    Groups are numbered in the order of their first rows. Only rows of dense numbers
-    are compared; others are groups of one, and so are the rows ``alone``.
-    """
-    n_samples = n_rows(data)
-    if not isinstance(data, np.ndarray) or data.ndim != 2 or data.dtype.kind != "f":
-        return np.arange(n_samples), np.arange(n_samples)
-    plain = np.ascontiguousarray(data + 0.0)  # no two kinds of zero
-    keys = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1])))
-    group = np.unique(keys.ravel(), return_inverse=True)[1]
-    group[alone] = n_samples + np.arange(len(alone))
-    _, first, group = np.unique(group, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[order] = np.arange(len(first))
-    return first[order], rank[group]
 
 
 def _pairs_of_groups(pairs, group, n_groups):

@@ -7,6 +7,7 @@ from linkwise.kernels._bank import (
     feature_seconds,
     gram_seconds,
 )
+from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._entries import CombinedKernel, SeveralSets
 from linkwise.kernels._families import (
     RBF,
@@ -53,6 +54,7 @@ __all__ = [
     "Space",
     "Standardized",
     "View",
+    "distinct_rows",
     "feature_seconds",
     "gram_seconds",
     "landmark_seconds",

@@ -18,9 +18,11 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
+from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._entries import (
     CombinedKernel,
     Entry,
+    SeveralSets,
     Views,
     called,
     name_of,
@@ -174,7 +176,7 @@ class LandmarkBank:
                 "kernels holds Gram matrices: landmarks need kernels that can be "
                 "computed. Use a KernelBank."
             )
-        landmarks = _drawn(sources[0], n_samples, n_landmarks, weight, choice, rng)
+        landmarks = _drawn(sources, n_landmarks, weight, choice, rng)
         rows = _Crossing(n_samples, landmarks, entries, views)
         # How many blocks of all rows may be held.
         room = max(0.0, max_memory) / (4.0 * n_samples * len(landmarks))
@@ -587,16 +589,20 @@ def positive_inverse(among: FloatArray, ridge: float = _RIDGE) -> FloatArray:
 
 
 def _drawn(
-    X: Any,
-    n_samples: int,
+    sources: SeveralSets,
     n_landmarks: int,
     sample_weight: FloatArray,
     choice: LandmarkChoice,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Return the rows that are landmarks, ascending."""
-    if n_landmarks >= n_samples:
-        return np.arange(n_samples)
+    """Return the rows that are landmarks, ascending: no two of them are equal."""
+    X = sources[0]
+    if len(sources) == 1:
+        rows = distinct_rows(X)[0]
+    else:
+        rows = np.arange(len(sample_weight))
+    if n_landmarks >= len(rows):
+        return rows
     if choice == "kmeans++":
         if not hasattr(X, "shape") or len(X.shape) != 2:
             raise ValueError(
@@ -605,10 +611,11 @@ def _drawn(
             )
         seed = int(rng.integers(2**31))
         spread = Standardized().fit(X, sample_weight).scale
-        rows = X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
+        assert spread is not None
+        scaled = X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
         found = kmeans_plusplus(
-            rows, n_landmarks, sample_weight=sample_weight, random_state=seed
+            scaled, n_landmarks, sample_weight=sample_weight, random_state=seed
         )[1]
         if len(np.unique(found)) == n_landmarks:
             return np.sort(found).astype(np.intp)
-    return np.sort(rng.choice(n_samples, n_landmarks, replace=False))
+    return np.sort(rng.choice(rows, n_landmarks, replace=False))
