@@ -12,6 +12,9 @@ log = logging.getLogger("linkwise")
 # Matrices that exact kernels need at least: the combined one and, packed in half the
 # memory, the base matrices from which the others are regenerated.
 _LEAST_MATRICES = 1 + 6 / 2
+# Seconds of an exact candidate that are worth being exact: on a few data sets
+# landmarks lose much (benchmarks/landmarks.py), and nobody knows which beforehand.
+_AFFORDABLE = 0.05
 
 
 def choose_approximation(model, given, kernels):
@@ -56,7 +59,7 @@ def _best(model, given):
     needed, limit = 4.0 * _LEAST_MATRICES * n**2, parse_bytes(model.max_memory)
     costs = f"{n} rows, {1e3 * exact:.3g} ms for an exact candidate and "
     costs += f"{1e3 * landmarks:.3g} ms with {q} landmarks, by formula"
-    if needed <= limit and exact <= landmarks:
+    if needed <= limit and exact <= max(landmarks, _AFFORDABLE):
         return "exact", costs
     if needed > limit:
         costs += f"; exact kernels need {needed / 2**30:.2f} GiB, more than max_memory"

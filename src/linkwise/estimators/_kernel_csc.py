@@ -45,8 +45,9 @@ class KernelCSC(KernelSearchClusterer):
         weight. "working_set": the same, and the search looks only at the rows with a
         pair and at ``working_rows`` others, which stand for the rest; then k-means
         clusters all rows under the chosen kernel, block by block. "nystroem": landmarks
-        for each kernel by itself, as in the paper; slower. "auto": the cheapest that
-        fits into ``max_memory``, by formula; the logger "linkwise" tells which and why.
+        for each kernel by itself, as in the paper; slower. "auto": exact up to some
+        4,000 rows if that fits into ``max_memory``, then landmarks, then a working set,
+        by formulas; the logger "linkwise" tells which and why.
     n_landmarks : int, default=150
         Number of landmarks.
     working_rows : int, default=20_000
@@ -93,7 +94,8 @@ class KernelCSC(KernelSearchClusterer):
         One row for each candidate tried: score, objective (scatter within clusters
         over that of a random clustering), seconds, and the weight of each kernel.
     objective_ : float
-        Relative objective of ``labels_``.
+        Relative objective of ``labels_``; with a working set, of its rows when the
+        search was over.
     approximation_ : str
         The approximation used.
     n_iter_, converged_ : int, bool
@@ -219,6 +221,6 @@ class KernelCSC(KernelSearchClusterer):
     def _n_candidates(self, n_kernels):
         return self.n_candidates
 
-    def _search(self, bank, evaluator, given, work, on_trial):
+    def _search(self, bank, evaluator, given, on_trial):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
         return run_candidates(self, evaluator, domain, given.rng, on_trial)

@@ -14,7 +14,6 @@ from linkwise.doors import (
     attributes_of,
     parse_bytes,
     row_shares,
-    rows_of,
     warn_caller,
 )
 from linkwise.engines import DaskRows, one_blas_thread
@@ -230,9 +229,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         work, local = None, given
         if how != "exact":
             n_others = self.working_rows if how == "working_set" else None
-            work = working_set(
-                given, n_others, self.n_clusters, hard=final_step == "hard"
-            )
+            work = working_set(given, n_others, self.n_clusters)
             local = work.problem(given)
         with one_blas_thread():
             if how == "exact":
@@ -246,19 +243,20 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             self.n_clusters,
             reward=self.reward,
             max_iter=self.max_iter,
-            judge=None if work is None else (work.judge, work.judged),
         )
 
         def search(on_trial):
-            return self._search(bank, evaluator, given, work, on_trial)
+            return self._search(bank, evaluator, local, on_trial)
 
         def cluster(weights):
             fitted = self._cluster(
                 bank, evaluator, local.closure, weights, final_step, seed
             )
             if work is not None:
-                core = bank.core(weights)
-                fitted |= self._spread(fitted, given, work, core, final_step)
+                final = final_step is not None
+                fitted |= self._spread(
+                    fitted, given, work, local.closure, bank.core(weights), final
+                )
             return {
                 "kernel_weights_": weights,
                 "kernel_names_": bank.names,
@@ -287,37 +285,36 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             rng=given.rng,
         )
 
-    def _spread(self, fitted, given, work, core, final_step):
-        """Return the attributes that change when all rows get labels."""
+    def _spread(self, fitted, given, work, closure, core, is_final):
+        """Return the attributes that change when all rows get labels.
+
+        ``is_final`` tells that labels of rows with pairs are not to change.
+        """
         own = fitted["labels_"]
-        if work.is_whole and not isinstance(given.data, DaskRows):
-            labels = own[work.stands_for]
-            return {"labels_": labels, **scores_of(labels[work.linked], work)}
+        is_here = not isinstance(given.data, DaskRows)
+        if work.is_whole and is_here:
+            return {"labels_": own[work.stands_for]}
         kernel = fitted["_kernel"]
         centres = Centres(fitted["_row_shares"], fitted["_centre_norms"])
         if work.is_whole:
             fixed = (np.arange(len(given.data)), own[work.stands_for])
-        else:
-            fixed = (work.linked, own[work.judged])
-        if work.is_whole or final_step is not None:
-            # Pairs hold, or have their price, among the working rows.
-            labels = labels_of_all(self, given.data, kernel, centres, fixed)
-            return {"labels_": labels, **scores_of(own[work.judged], work)}
+            return {"labels_": labels_of_all(self, given.data, kernel, centres, fixed)}
+        if is_final:
+            linked = np.asarray(given.pairs.points, dtype=np.intp)
+            fixed = (linked, own[np.searchsorted(work.rows, linked)])
+            return {"labels_": labels_of_all(self, given.data, kernel, centres, fixed)}
         memory = parse_bytes(self.max_memory)
         result = cluster_all_rows(self, given, kernel, centres, core, memory)
         centres = result.centres
         labels = labels_of_all(self, given.data, kernel, centres)
-        if isinstance(given.data, DaskRows):
-            nearest = centres.labels(kernel(rows_of(given.data, work.linked)))
-        else:
-            nearest = labels[work.linked]
+        own = labels[work.rows] if is_here else centres.labels(kernel(work.data))
         return {
             "labels_": labels,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
             "_row_shares": centres.coefficients,
             "_centre_norms": centres.norms,
-            **scores_of(nearest, work),
+            **scores_of(own, closure),
         }
 
     def _warn_of_idle_kernel(self):

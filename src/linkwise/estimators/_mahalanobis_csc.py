@@ -14,7 +14,6 @@ from linkwise.doors import (
     fit_context,
     parse_bytes,
     row_shares,
-    rows_of,
     warn_caller,
 )
 from linkwise.engines import DaskRows, one_blas_thread
@@ -155,10 +154,10 @@ class MahalanobisCSC(SearchClusterer):
         """
         given = self._check_fit(X, y, constraints, sample_weight, sample_id)
         how = self._approximation(given)
-        work, local, judge = None, given, None
+        work, local = None, given
         if how == "working_set":
             work = working_set(given, self.working_rows, self.n_clusters)
-            local, judge = work.problem(given), (work.judge, work.judged)
+            local = work.problem(given)
         data, weight, closure = _dense(local.data), local.sample_weight, local.closure
         weight = np.ones(len(data)) if weight is None else weight
         view = Standardized().fit(data, weight)
@@ -178,7 +177,6 @@ class MahalanobisCSC(SearchClusterer):
             self.n_clusters,
             reward=self.reward,
             max_iter=self.max_iter,
-            judge=judge,
         )
 
         def search(on_trial):
@@ -198,7 +196,7 @@ class MahalanobisCSC(SearchClusterer):
                 "_view": view,
             }
             if work is not None:
-                fitted |= self._spread(view, weights, centres, given, work)
+                fitted |= self._spread(view, weights, centres, given, local)
             return fitted
 
         names = self._feature_names()
@@ -230,7 +228,7 @@ class MahalanobisCSC(SearchClusterer):
     def _takes_dask(self):
         return True
 
-    def _spread(self, view, weights, centres, given, work):
+    def _spread(self, view, weights, centres, given, local):
         """Return the attributes that change when all rows get labels."""
 
         def standardized(rows):
@@ -244,13 +242,13 @@ class MahalanobisCSC(SearchClusterer):
         means = np.where(np.isnan(result.means), means, result.means)
         scale = np.where(np.isinf(view.scale), 0.0, view.scale)
         last = centres_of(means, np.ones(len(means)), core)
-        nearest = last.labels(standardized(rows_of(given.data, work.linked)))
+        own = last.labels(standardized(local.data))
         return {
             "labels_": labels_of_all(self, given.data, standardized, last),
             "cluster_centers_": view.mean + scale * means,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
-            **scores_of(nearest, work),
+            **scores_of(own, local.closure),
         }
 
     def predict(self, X):

@@ -133,11 +133,11 @@ class SingleKernelCSC(KernelSearchClusterer):
     def _n_candidates(self, n_kernels):
         return n_kernels
 
-    def _search(self, bank, evaluator, given, work, on_trial):
+    def _search(self, bank, evaluator, given, on_trial):
         n_kernels = bank.n_weights
         return run_search(
             RandomSearch().start(SparseVectors(n_kernels, 1), n_kernels, given.rng),
-            _MeanOverFolds(self, bank, given, work) if self.cv else evaluator,
+            _MeanOverFolds(self, bank, given) if self.cv else evaluator,
             engine_for(self.n_jobs),
             n_candidates=n_kernels,
             stop_score=None,
@@ -149,23 +149,24 @@ class SingleKernelCSC(KernelSearchClusterer):
 class _MeanOverFolds:
     """Scores weights by held-out pairs: closure anew in each fold, mean over folds."""
 
-    def __init__(self, model, bank, given, work):
+    def __init__(self, model, bank, given):
         try:
             folds = constraint_folds(given.pairs, model.cv, given.rng)
         except ValueError as error:
             raise ValueError(f"cv={model.cv}: {error}") from error
         n_samples = given.closure.n_samples
-        if work is None:
-            closures = [(a.closure(n_samples), b.closure(n_samples)) for a, b in folds]
-        else:
-            closures = [(work.start_of(a), work.judge_of(b)) for a, b in folds]
-        self._bank, self._judged = bank, slice(None) if work is None else work.judged
+        self._bank = bank
         self._folds = [
             (
-                Evaluator(bank, train, model.n_clusters, max_iter=model.max_iter),
-                reward_of(held_out, model.reward),
+                Evaluator(
+                    bank,
+                    train.closure(n_samples),
+                    model.n_clusters,
+                    max_iter=model.max_iter,
+                ),
+                reward_of(held_out.closure(n_samples), model.reward),
             )
-            for train, held_out in closures
+            for train, held_out in folds
         ]
 
     def __call__(self, weights):
@@ -173,7 +174,7 @@ class _MeanOverFolds:
         space = self._bank.combine(weights)
         results = [fold.cluster(space) for fold, _ in self._folds]
         scores = [
-            reward(result.labels[self._judged])
+            reward(result.labels)
             for result, (_, reward) in zip(results, self._folds, strict=True)
         ]
         objective = np.mean([result.objective for result in results])

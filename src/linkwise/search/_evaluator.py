@@ -38,9 +38,6 @@ class Evaluator:
         must-links and of cannot-links.
     max_iter : int, default=300
         Limit on the iterations of k-means.
-    judge : (Closure, ndarray), optional
-        Pairs that the score counts, if others than those of the start, and the points
-        of the bank that stand for theirs.
     """
 
     def __init__(
@@ -51,13 +48,11 @@ class Evaluator:
         *,
         reward: Reward = "share",
         max_iter: int = 300,
-        judge: tuple[Closure, IntArray] | None = None,
     ) -> None:
         self._bank = bank
         self._closure = closure
         self._n_clusters = n_clusters
-        self._judged = None if judge is None else judge[1]
-        self._score = reward_of(closure if judge is None else judge[0], reward)
+        self._score = reward_of(closure, reward)
         self._max_iter = max_iter
         self._share = random_share(float(bank.sample_weight.sum()), n_clusters)
         # One matrix per thread is used again and again: fresh memory for each
@@ -84,9 +79,8 @@ class Evaluator:
             memory = self._workspace.memory = self._bank.empty()
         space = self._bank.combine(weights, out=memory)
         result = self.cluster(space)
-        labels = result.labels
         return (
-            self._score(labels if self._judged is None else labels[self._judged]),
+            self._score(result.labels),
             self.relative_objective(result.objective, weights),
         )
 
