@@ -48,7 +48,9 @@ def nearest_centres(
             if d < cost[i]:
                 cost[i] = d
                 new_labels[i] = c
-    n_members = np.zeros(k, np.int64)
+    n_members = np.empty(k, np.int64)
+    for c in range(k):
+        n_members[c] = 0
     n_moved = 0
     for i in range(n):
         c = labels[i]
@@ -107,7 +109,7 @@ def descend(
     total = 0.0
     for i in range(n):
         total += sample_weight[i] * diagonal[i]
-    new_labels = np.empty_like(labels)
+    new_labels = np.empty(n, np.int64)
     copy_labels(labels, new_labels)
     cost = np.empty(n)
     plateau = np.empty(max_iter, np.uint64)

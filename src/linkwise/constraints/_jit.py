@@ -23,7 +23,9 @@ def count_equal_pairs(
         if label < 0 or label > labels.shape[0]:
             return -1, -1
         n_labels = max(n_labels, label + 1)
-    histogram = np.zeros(n_labels, np.intp)
+    histogram = np.empty(n_labels, np.intp)  # np.zeros would take long to compile
+    for label in range(n_labels):
+        histogram[label] = 0
     # Distinct labels of each component and how many points carry them, packed at the
     # component's place.
     values = np.empty(points.shape[0], np.intp)

@@ -33,6 +33,7 @@ def add_five(
             n_rows, length = 1, (width - first) * n
         for i in range(n_rows):
             begin = (first + i) * n
+            # Indices into the whole arrays would not become vector instructions.
             row = flat[begin : begin + length]
             r, s, t = a[p : p + length], b[p : p + length], c[p : p + length]
             u, q = d[p : p + length], e[p : p + length]
@@ -100,8 +101,10 @@ def move_rows(
     k = totals.shape[0]
     # Every moved row leaves one group and enters another: sort these changes by
     # group, so that one group's total is visited once for four rows.
-    ends = np.zeros(k + 1, np.int64)
+    ends = np.empty(k + 1, np.int64)
     position = np.empty(k, np.int64)
+    for c in range(k + 1):
+        ends[c] = 0
     for i in range(n):
         if old[i] != new[i]:
             if old[i] >= 0:
