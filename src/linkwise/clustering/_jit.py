@@ -89,6 +89,7 @@ def descend(
     sample_weight,  # IN  (n,)
     diagonal,  # IN  (n,)
     max_iter,  # IN
+    n_unrest,  # IN  number of moves that count as rest
     rebuild_every,  # IN  iterations after which sums are taken anew
     labels,  # IN/OUT (n,)
     current,  # OUT (n,), labels that the sums belong to; all -1 on entry
@@ -129,7 +130,7 @@ def descend(
             n_moved = nearest_centres(
                 sums, inner, mass, diagonal, sample_weight, labels, new_labels, cost
             )
-            if n_moved == 0:
+            if n_moved <= n_unrest:
                 return n_iter, True, total, explained
             rebuild = 2 * n_moved >= n or n_iter % rebuild_every == 0
         # The only call: each one more would be compiled once more.
@@ -457,6 +458,7 @@ def start_and_descend(
     sample_weight,  # IN  (n,)
     diagonal,  # IN  (n,)
     max_iter,  # IN
+    n_unrest,  # IN
     rebuild_every,  # IN
     labels,  # OUT (n,)
     current,  # OUT (n,)
@@ -495,6 +497,7 @@ def start_and_descend(
         sample_weight,
         diagonal,
         max_iter,
+        n_unrest,
         rebuild_every,
         labels,
         current,

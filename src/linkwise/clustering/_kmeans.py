@@ -27,6 +27,7 @@ def kmeans(
     n_clusters: int,
     *,
     max_iter: int = 300,
+    unrest: float = 0.0,
     polish: bool = False,
 ) -> KMeansResult:
     """Cluster by Lloyd's iterations.
@@ -42,6 +43,8 @@ def kmeans(
         Number of clusters, at most n_samples.
     max_iter : int, default=300
         Limit on the number of assignment steps.
+    unrest : float, default=0.0
+        Share of the points that may still want to move when it stops.
     polish : bool, default=False
         Afterwards move single points as long as one lowers the objective (Hartigan).
         Lloyd's iterations cannot see such moves.
@@ -79,6 +82,7 @@ def kmeans(
         space.sample_weight,
         space.diagonal,
         max_iter,
+        int(unrest * space.n_samples),
         REBUILD_EVERY,
         labels,
         sums.labels,

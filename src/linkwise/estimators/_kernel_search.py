@@ -20,7 +20,7 @@ from linkwise.engines import DaskRows, one_blas_thread
 from linkwise.estimators._approximation import choose_approximation
 from linkwise.estimators._blocks import cluster_all_rows, labels_of_all
 from linkwise.estimators._search import SearchClusterer
-from linkwise.estimators._working_set import scores_of, working_set
+from linkwise.estimators._working_set import UNREST, scores_of, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     KernelBank,
@@ -243,6 +243,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             self.n_clusters,
             reward=self.reward,
             max_iter=self.max_iter,
+            unrest=UNREST if how == "working_set" else 0.0,
         )
 
         def search(on_trial):

@@ -24,7 +24,7 @@ from linkwise.estimators._search import (
     SearchClusterer,
     run_candidates,
 )
-from linkwise.estimators._working_set import scores_of, working_set
+from linkwise.estimators._working_set import UNREST, scores_of, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import FeatureScales, Standardized, feature_seconds
 from linkwise.search import Cube, Evaluator
@@ -177,6 +177,7 @@ class MahalanobisCSC(SearchClusterer):
             self.n_clusters,
             reward=self.reward,
             max_iter=self.max_iter,
+            unrest=UNREST if how == "working_set" else 0.0,
         )
 
         def search(on_trial):

