@@ -3,13 +3,13 @@
 Run with ``python benchmarks/kddcup.py``; LINKWISE_PMLB names the data folder. The paper
 needs 396 minutes for 1,000 candidates with 150 landmarks and 62 kernels. Here each seed
 draws training rows and pairs as the paper does (section "Experimental protocol" of the
-specification). "working set" is KernelCSC as it comes but for search="random",
-on two threads: wall time of ``fit``, peak memory of the process, share of the pairs that hold, ARI on test rows, and
-beside it MiniBatchKMeans on standardised data. "all rows" is the same search on all
-distinct rows, with 20 candidates, its time extrapolated to 1,000; next to it the
-working set with the same 20 candidates. Every run has a process of its own. Rows are
-appended to the records file as they are done, and those already there are not run
-again.
+specification). "working set" is KernelCSC as it comes but for search="random", on two
+threads: wall time of ``fit``, peak memory of the process, share of the pairs that hold,
+ARI on test rows, and beside it MiniBatchKMeans on standardised data. "all rows" is the
+same search on all distinct rows, with 20 candidates, its time extrapolated to 1,000;
+next to it the working set with the same 20 candidates. Every run has a process of its
+own. Rows are appended to the records file as they are done, and those already there are
+not run again.
 """
 
 import argparse
