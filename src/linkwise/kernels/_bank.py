@@ -1,7 +1,7 @@
 """Banks: from weights to a geometry."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -69,8 +69,42 @@ def gram_seconds(n_samples: int) -> float:
     return 2.7e-9 * n_samples**2
 
 
+class ScaledKernels:
+    """What banks of kernels share: each kernel has total scatter 1."""
+
+    _entries: list[Entry]
+    _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
+    _stored: dict[int, FloatArray]  # matrices of the kernels that are held
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Return the bank itself: it never changes, and it may be large."""
+        return self
+
+    @property
+    def n_weights(self) -> int:
+        """Number of kernels."""
+        return len(self._entries)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the matrices of all kernels are held in memory."""
+        return len(self._stored) == self.n_weights
+
+    @property
+    def unscaled(self) -> FloatArray:
+        """Weights under which the kernels have their own scale, shape (n_weights,)."""
+        return 1.0 / self._norms
+
+    def scatter(self, weights: FloatArray) -> float:
+        """Return the total scatter of the points in the geometry of some weights.
+
+        With landmarks it is that of the single kernels; their sum sees a little less.
+        """
+        return sum(weights.tolist())  # for so few, faster than numpy
+
+
 @dataclass(frozen=True)
-class KernelBank:
+class KernelBank(ScaledKernels):
     """Base kernels over views of one data set, scaled and filtered.
 
     Make one with :meth:`KernelBank.build`. Every kernel has total scatter 1, so weights
@@ -189,20 +223,6 @@ class KernelBank:
         """Return the size of the bank in words."""
         return f"KernelBank(n_samples={self.n_samples}, n_kernels={self.n_weights})"
 
-    def __deepcopy__(self, memo: Any) -> "KernelBank":
-        """Return the bank itself: it never changes, and it may be large."""
-        return self
-
-    @property
-    def n_weights(self) -> int:
-        """Number of kernels."""
-        return len(self._entries)
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether all Gram matrices are held in memory."""
-        return len(self._stored) == self.n_weights
-
     @property
     def nbytes(self) -> int:
         """Bytes held by matrices and sums."""
@@ -281,18 +301,9 @@ class KernelBank:
                 target += np.float32(factor) * values
         mirror(ROWS_PER_BLOCK, gram)
 
-    def scatter(self, weights: FloatArray) -> float:
-        """Return the total scatter of the points in the geometry of some weights."""
-        return sum(weights.tolist())  # for so few, faster than numpy
-
     def candidate_seconds(self, n_clusters: int) -> float:
         """Return roughly how long it takes to cluster under some weights."""
         return gram_seconds(self.n_samples)
-
-    @property
-    def unscaled(self) -> FloatArray:
-        """Weights under which the kernels have their own scale, shape (n_weights,)."""
-        return 1.0 / self._norms
 
     def kernel(self, weights: FloatArray) -> CombinedKernel:
         """Return the combined kernel as a function of new rows."""

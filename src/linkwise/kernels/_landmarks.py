@@ -18,6 +18,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
+from linkwise.kernels._bank import ScaledKernels
 from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._entries import (
     CombinedKernel,
@@ -96,7 +97,7 @@ class LandmarkSpace(RowSpace):
 
 
 @dataclass(frozen=True)
-class LandmarkBank:
+class LandmarkBank(ScaledKernels):
     """Base kernels over views of one data set, by their values with landmarks.
 
     Make one with :meth:`LandmarkBank.build`. As in a :class:`KernelBank` every kernel
@@ -227,20 +228,6 @@ class LandmarkBank:
             f"n_landmarks={len(self.landmarks)})"
         )
 
-    def __deepcopy__(self, memo: Any) -> "LandmarkBank":
-        """Return the bank itself: it never changes, and it may be large."""
-        return self
-
-    @property
-    def n_weights(self) -> int:
-        """Number of kernels."""
-        return len(self._entries)
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether the values of all kernels are held in memory."""
-        return len(self._stored) == self.n_weights
-
     @property
     def nbytes(self) -> int:
         """Bytes held by matrices."""
@@ -321,22 +308,9 @@ class LandmarkBank:
                 values = moved_origin(values, self._centres[i])
                 cross[block] += np.float32(factor * self._norms[i]) * values
 
-    def scatter(self, weights: FloatArray) -> float:
-        """Return the total scatter of the points in the geometry of some weights.
-
-        Of single kernels it is exact up to their own landmarks; those of a sum see a
-        little less.
-        """
-        return sum(weights.tolist())
-
     def candidate_seconds(self, n_clusters: int) -> float:
         """Return roughly how long it takes to cluster under some weights."""
         return landmark_seconds(self.n_samples, len(self.landmarks), n_clusters)
-
-    @property
-    def unscaled(self) -> FloatArray:
-        """Weights under which the kernels have their own scale, shape (n_weights,)."""
-        return 1.0 / self._norms
 
     def kernel(self, weights: FloatArray) -> CombinedKernel:
         """Return the combined kernel of new rows with the landmarks."""
