@@ -4,6 +4,7 @@ import logging
 import pickle
 import warnings
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from sklearn.base import clone
 import linkwise.estimators._blocks as blocks
 import linkwise.estimators._kernel_search as kernel_search
 from linkwise import Constraints, KernelBank, KernelCSC, SingleKernelCSC
+from linkwise.estimators._search import _best_clustering
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     RBF,
@@ -650,3 +652,35 @@ class TestState:
             for seed in range(3)
         }
         assert len(objectives) == 3
+
+
+class TestFinalists:
+    """What a working set promises is judged once more on all rows."""
+
+    def run(self, promised, kept, best=0):
+        """Return the candidates that were clustered, and the one that was taken."""
+        tried = []
+
+        def cluster(weights):
+            tried.append(weights)
+            return {"taken": weights, "_reward": kept[weights]}
+
+        trials = [SimpleNamespace(score=s, weights=i) for i, s in enumerate(promised)]
+        return tried, _best_clustering(cluster, trials, best)["taken"]
+
+    def test_the_best_is_taken_if_it_keeps_its_promise(self):
+        assert self.run([0.8, 0.9, 0.7], [0, 0.895, 0], best=1) == ([1], 1)
+
+    def test_others_are_tried_if_it_does_not(self):
+        assert self.run([0.9, 0.88, 0.7], [0.5, 0.87, 0]) == ([0, 1], 1)
+
+    def test_the_best_of_the_finalists_is_taken_if_none_keeps_its_promise(self):
+        tried, taken = self.run([0.9] * 8, [0.1, 0.2, 0.6, 0.3, 0.4, 0.9, 0.9, 0.9])
+        assert (tried, taken) == ([0, 1, 2, 3, 4], 2)
+
+    def test_one_candidate_is_enough(self):
+        assert self.run([0.9], [0.1]) == ([0], 0)
+
+    def test_without_a_second_judgement_the_best_of_the_search_is_taken(self):
+        trials = [SimpleNamespace(score=s, weights=i) for i, s in enumerate([0.9, 0.8])]
+        assert _best_clustering(lambda w: {"taken": w}, trials, 0) == {"taken": 0}

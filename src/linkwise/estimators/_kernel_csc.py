@@ -44,10 +44,11 @@ class KernelCSC(KernelSearchClusterer):
         ``n_landmarks`` rows, the same for all kernels; equal rows count as one with a
         weight. "working_set": the same, and the search looks only at the rows with a
         pair and at ``working_rows`` others, which stand for the rest; then k-means
-        clusters all rows under the chosen kernel, block by block. "nystroem": landmarks
-        for each kernel by itself, as in the paper; slower. "auto": exact up to some
-        4,000 rows if that fits into ``max_memory``, then landmarks, then a working set,
-        by formulas; the logger "linkwise" tells which and why.
+        clusters all rows under the chosen kernel, block by block; if fewer pairs hold
+        then, the next best candidates are tried too. "nystroem": landmarks for each
+        kernel by itself, as in the paper; slower. "auto": exact up to some 4,000 rows
+        if that fits into ``max_memory``, then landmarks, then a working set, by
+        formulas; the logger "linkwise" tells which and why.
     n_landmarks : int, default=150
         Number of landmarks.
     working_rows : int, default=20_000

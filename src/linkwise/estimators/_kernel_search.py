@@ -315,7 +315,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             "converged_": result.converged,
             "_row_shares": centres.coefficients,
             "_centre_norms": centres.norms,
-            **scores_of(own, closure),
+            **scores_of(own, closure, self.reward),
         }
 
     def _warn_of_idle_kernel(self):

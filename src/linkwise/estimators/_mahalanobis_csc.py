@@ -249,7 +249,7 @@ class MahalanobisCSC(SearchClusterer):
             "cluster_centers_": view.mean + scale * means,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
-            **scores_of(own, local.closure),
+            **scores_of(own, local.closure, self.reward),
         }
 
     def predict(self, X):

@@ -50,7 +50,8 @@ class SearchClusterer(ConstrainedClusterer):
         search : callable
             ``search(on_trial)`` returns a SearchResult.
         cluster : callable
-            Returns the fitted attributes that go with some weights.
+            Returns the fitted attributes that go with some weights, and as ``_reward``
+            what they are worth if that may differ from what the search has found.
         """
         data = {"estimator": self, "X": given.X, "y": given.y}
         context = self._init_callback_context(max_subtasks=n_candidates)
@@ -58,9 +59,13 @@ class SearchClusterer(ConstrainedClusterer):
         trials = []
 
         def attributes(trials, best, stopped_by):
-            weights = trials[best].weights if trials else np.ones(len(names))
+            if trials:
+                fitted = _best_clustering(cluster, trials, best)
+            else:
+                fitted = cluster(np.ones(len(names)))
+            fitted.pop("_reward", None)
             table = history(trials, names)
-            return {**cluster(weights), "history_": table, "stopped_by_": stopped_by}
+            return {**fitted, "history_": table, "stopped_by_": stopped_by}
 
         def on_trial(index, trial, best):
             trials.append(trial)
@@ -84,6 +89,34 @@ class SearchClusterer(ConstrainedClusterer):
                 )
             self._set_attributes(attributes(*result))
         context.call_on_fit_task_end(**data, reconstruction_attributes={})
+
+
+# How many candidates are clustered at the end, at most, and what the reward of the best
+# may fall short of what the next one promises.
+_MAX_FINALISTS = 5
+_SHORTFALL = 0.01
+
+
+def _best_clustering(cluster, trials, best):
+    """Return the fitted attributes of the best candidate on all rows.
+
+    A working set may have missed rows that spoil a kernel: outliers, of which there are
+    few. If the reward falls short on all rows, candidates that were nearly as good get
+    their chance.
+    """
+    order = np.argsort([-trial.score for trial in trials], kind="stable").tolist()
+    order.remove(best)
+    kept = None
+    for place, i in enumerate([best, *order[: _MAX_FINALISTS - 1]]):
+        fitted = cluster(trials[i].weights)
+        if "_reward" not in fitted:
+            return fitted
+        if kept is None or fitted["_reward"] > kept["_reward"]:
+            kept = fitted
+        promised = trials[order[place]].score if place < len(order) else -np.inf
+        if kept["_reward"] >= promised - _SHORTFALL:
+            break
+    return kept
 
 
 def run_candidates(model, evaluator, domain, rng, on_trial):

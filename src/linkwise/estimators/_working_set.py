@@ -6,6 +6,7 @@ import numpy as np
 
 from linkwise.doors import rows_of
 from linkwise.kernels import distinct_rows
+from linkwise.search import reward_of
 
 # Candidates on a sample of the rows are judged when only so many of them still move: it
 # takes half the iterations, and all rows are clustered to the end afterwards.
@@ -92,9 +93,10 @@ def _sample(linked, ranks, n_samples, weight):
     return rows[order], own[order]
 
 
-def scores_of(labels, closure):
+def scores_of(labels, closure, reward):
     """Return the fitted attributes that follow from the labels of the working rows."""
     return {
         "constraint_score_": closure.score(labels),
         "n_violated_": closure.n_violated(labels),
+        "_reward": reward_of(closure, reward)(labels),
     }
