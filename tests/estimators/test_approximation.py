@@ -294,7 +294,7 @@ class TestWorkingSet:
         assert len(np.unique(free, axis=0)) == len(free)
         assert set(linked) <= set(work.rows)
         n_chosen = min(n, len(linked) + max(rows, 2))
-        assert len(work.rows) <= n_chosen
+        assert len(work.rows) <= n_chosen + 2 * X.shape[1]  # extreme rows
         assert (work.stands_for is not None) == (n_chosen == n)
         if work.stands_for is not None:
             assert_array_equal(work.data[work.stands_for], X)
@@ -314,9 +314,11 @@ class TestWorkingSet:
             X, constraints=pairs, sample_weight=weight
         )
         (work,) = made
-        own = np.isin(work.rows, [3, 7, 50])
-        assert own.sum() == 3 and len(work.rows) == 23
-        np.testing.assert_allclose(work.weight[own], weight[[3, 7, 50]])
+        # Rows with pairs, and those with an extreme value, stand for themselves.
+        alone = np.unique([3, 7, 50, *X.argmin(axis=0), *X.argmax(axis=0)])
+        own = np.isin(work.rows, alone)
+        assert own.sum() == len(alone) and len(work.rows) == 20 + len(alone)
+        np.testing.assert_allclose(work.weight[own], weight[alone])
         ratio = work.weight[~own] / weight[work.rows[~own]]
         np.testing.assert_allclose(ratio, ratio[0])
         assert work.weight.sum() == pytest.approx(weight.sum())

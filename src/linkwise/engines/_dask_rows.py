@@ -46,6 +46,14 @@ class DaskRows:
         """Return some rows, which are brought here."""
         return np.asarray(self.array[rows].compute())
 
+    def argmin(self, axis: int) -> IntArray:
+        """Return where the least values are, as numpy does."""
+        return np.asarray(self.array.argmin(axis=axis).compute())
+
+    def argmax(self, axis: int) -> IntArray:
+        """Return where the largest values are, as numpy does."""
+        return np.asarray(self.array.argmax(axis=axis).compute())
+
     def check_finite(self) -> None:
         """Raise if a value is missing or infinite, after one pass over the rows."""
         import dask.array as da

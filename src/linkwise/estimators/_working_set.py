@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwise.doors import rows_of
+from linkwise.engines import DaskRows
 from linkwise.kernels import distinct_rows
 from linkwise.search import reward_of
 
@@ -16,8 +17,10 @@ UNREST = 0.001
 class WorkingSet(NamedTuple):
     """Rows on which weights are searched for, each with the weight it stands for.
 
-    Every row that has a pair is one of them. Equal rows without a pair are one row;
-    those with pairs stay apart, for they may start in different groups.
+    Every row that has a pair is one of them, and so are the rows with the least and the
+    largest value of each column: a kernel that outliers spoil is to show it. Equal rows
+    without a pair are one row; those with pairs stay apart, for they may start in
+    different groups.
     """
 
     data: Any  # the rows, as the data of fit
@@ -62,9 +65,11 @@ def working_set(given, n_others, n_clusters):
         weight = given.sample_weight
         weight = np.ones(n_samples) if weight is None else weight
     else:
-        n_drawn = max(n_others, n_clusters)
-        ranks = np.sort(given.rng.choice(n_free, n_drawn, replace=False))
-        rows, weight = _sample(linked, ranks, n_samples, given.sample_weight)
+        certain = np.union1d(linked, _extreme_rows(given.data))
+        n_left = n_samples - len(certain)
+        n_drawn = min(max(n_others, n_clusters), n_left)
+        ranks = np.sort(given.rng.choice(n_left, n_drawn, replace=False))
+        rows, weight = _sample(certain, ranks, n_samples, given.sample_weight)
     data = rows_of(given.data, rows)
     first, group = distinct_rows(data, alone=np.searchsorted(rows, linked))
     if len(first) < n_clusters:  # then equal rows are parted
@@ -75,20 +80,28 @@ def working_set(given, n_others, n_clusters):
     return WorkingSet(data, rows[first], weight, group if is_whole else None)
 
 
-def _sample(linked, ranks, n_samples, weight):
-    """Return the rows ``linked`` and some of the others, with weights.
+def _extreme_rows(data):
+    """Return the rows with the least and the largest value of each column."""
+    is_array = isinstance(data, np.ndarray) and data.dtype.kind == "f"
+    if not is_array and not isinstance(data, DaskRows):
+        return np.empty(0, dtype=np.intp)
+    return np.concatenate([data.argmin(axis=0), data.argmax(axis=0)])
+
+
+def _sample(certain, ranks, n_samples, weight):
+    """Return the rows ``certain`` and some of the others, with weights.
 
     ``ranks`` count the others. Their weights are raised so that they stand for all.
     """
-    skipped = np.searchsorted(linked - np.arange(len(linked)), ranks, side="right")
+    skipped = np.searchsorted(certain - np.arange(len(certain)), ranks, side="right")
     drawn = ranks + skipped
     if weight is None:
-        factor = (n_samples - len(linked)) / len(drawn)
-        own = np.concatenate([np.ones(len(linked)), np.full(len(drawn), factor)])
+        factor = (n_samples - len(certain)) / max(len(drawn), 1)
+        own = np.concatenate([np.ones(len(certain)), np.full(len(drawn), factor)])
     else:
-        factor = (weight.sum() - weight[linked].sum()) / weight[drawn].sum()
-        own = np.concatenate([weight[linked], factor * weight[drawn]])
-    rows = np.concatenate([linked, drawn])
+        factor = (weight.sum() - weight[certain].sum()) / weight[drawn].sum()
+        own = np.concatenate([weight[certain], factor * weight[drawn]])
+    rows = np.concatenate([certain, drawn])
     order = np.argsort(rows, kind="stable")
     return rows[order], own[order]
 
