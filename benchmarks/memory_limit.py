@@ -34,6 +34,7 @@ def main() -> None:
         5,
         n_candidates=args.candidates,
         search="random",
+        approximation="exact",
         max_memory=args.max_memory,
         n_jobs=args.n_jobs,
         random_state=0,
