@@ -1,5 +1,6 @@
 import _thread
 import math
+import signal
 import time
 
 import numpy as np
@@ -16,6 +17,14 @@ from linkwise.search import (
 )
 
 ENGINES = [SerialEngine(), JoblibEngine(2)]
+
+
+@pytest.fixture
+def listens_to_ctrl_c():
+    """Processes in the background of a shell may be deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class ListSearcher:
@@ -153,7 +162,7 @@ class TestReasonsToStop:
         assert result.best == 4
         assert searcher.told == [[0.0, 0.1, 0.2]]
 
-    def test_ctrl_c_keeps_the_trials_before_it(self, engine):
+    def test_ctrl_c_keeps_the_trials_before_it(self, engine, listens_to_ctrl_c):
         def press_ctrl_c_at_seven(weights):
             if weights[0] == 0.7:
                 _thread.interrupt_main()
