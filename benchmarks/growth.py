@@ -1,8 +1,8 @@
 """Time and memory as rows grow from 10 thousand to 10 million.
 
-Run with ``python benchmarks/growth.py``. The data are ten Gaussian clusters in 20
-columns, 1,000 pairs, 200 candidates; ``--max-memory`` goes to KernelCSC. From a million
-rows on they are in a mapped .npy file. Every size has a process of its own. Memory is
+Run with ``python benchmarks/growth.py``. The data are ten overlapping Gaussian clusters
+in 20 columns, 1,000 pairs, 200 candidates; ``--max-memory`` goes to KernelCSC. From a
+million rows on they are in a mapped .npy file. Every size has a process of its own. Memory is
 the peak of what the process itself holds (anonymous pages), read from /proc while it
 works, and beside it the peak with the pages of the mapped file, which the system may
 drop at any time. Rows are appended to the records file as they are done, and those
@@ -30,6 +30,7 @@ COLUMNS = [
     "rows",
     "approximation",
     "seconds",
+    "candidates",
     "seconds_search",
     "microseconds_per_row",
     "passes",
@@ -46,7 +47,7 @@ COLUMNS = [
 def draw(n: int, path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and their clusters; many rows in a mapped file."""
     rng = np.random.default_rng(n)
-    centres = 1.5 * rng.standard_normal((N_CLUSTERS, N_COLUMNS))
+    centres = 0.7 * rng.standard_normal((N_CLUSTERS, N_COLUMNS))
     shape = (n, N_COLUMNS)
     if n >= MAPPED_FROM:
         X = np.lib.format.open_memmap(path, "w+", np.float64, shape)
@@ -126,6 +127,7 @@ def run_one(n: int, max_memory: str, n_jobs: int) -> None:
             "rows": n,
             "approximation": model.approximation_,
             "seconds": seconds,
+            "candidates": len(model.history_),
             "seconds_search": model.history_["seconds"].sum() / n_jobs,
             "microseconds_per_row": 1e6 * seconds / n,
             "passes": model.n_iter_,
@@ -142,7 +144,7 @@ def run_one(n: int, max_memory: str, n_jobs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--max-memory", default="2GiB")
+    parser.add_argument("--max-memory", default="3GiB")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--records", default="benchmarks/records/growth.csv")
     parser.add_argument("--one", type=int)
