@@ -2,11 +2,11 @@
 
 Run with ``python benchmarks/growth.py``. The data are ten overlapping Gaussian clusters
 in 20 columns, 1,000 pairs, 200 candidates; ``--max-memory`` goes to KernelCSC. From a
-million rows on they are in a mapped .npy file. Every size has a process of its own. Memory is
-the peak of what the process itself holds (anonymous pages), read from /proc while it
-works, and beside it the peak with the pages of the mapped file, which the system may
-drop at any time. Rows are appended to the records file as they are done, and those
-already there are not run again.
+million rows on they are in a mapped .npy file. Every size has a process of its own.
+Memory is the peak of what the process itself holds (anonymous pages), read from /proc
+while it works, and beside it the peak with the pages of the mapped file, which the
+system may drop at any time. Rows are appended to the records file as they are done, and
+those already there are not run again.
 """
 
 import argparse
