@@ -1,3 +1,4 @@
+import itertools
 import sqlite3
 import subprocess
 import sys
@@ -88,15 +89,18 @@ def test_claims_of_a_living_process_hold_and_those_of_a_dead_one_do_not(store):
 
 
 def test_two_processes_never_claim_the_same_job(store):
-    others = [claims_in_a_process(store.path, "sys.stdin.read()") for _ in range(2)]
-    taken = [int(line) for other in others for line in _all_lines(other)]
+    then = "print('end', flush=True); sys.stdin.read()"
+    others = [claims_in_a_process(store.path, then) for _ in range(2)]
+    # Both are through before either may go: until then its claims must hold.
+    lines = [
+        itertools.takewhile(lambda line: line != "end\n", other.stdout)
+        for other in others
+    ]
+    lines = [list(own) for own in lines]
+    for other in others:
+        other.communicate(timeout=30)
+    taken = [int(line) for own in lines for line in own]
     assert sorted(taken) == list(range(40))
-
-
-def _all_lines(process):
-    # End of input lets the process go; until then its claims must hold.
-    output, _ = process.communicate(timeout=30)
-    return output.splitlines()
 
 
 def test_records_come_back_as_they_went_in(store, tmp_path):
