@@ -7,16 +7,12 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.utils import gen_batches
 
-from linkwise.clustering import Centres, centres_of, descend_in_blocks, kmeans
+from linkwise.clustering import Centres, centres_of, descend_in_blocks, kmeans, share_of
 from linkwise.kernels import FeatureSpace, LandmarkSpace
 
 NO_CORE = np.empty((0, 0))
 SEEDS = st.integers(0, 10**6)
 quick = settings(deadline=None, max_examples=25)
-
-
-def serial(function, blocks):
-    return map(function, blocks)
 
 
 def draw(seed, n=80, k=3, d=2, spread=2.0):
@@ -31,18 +27,12 @@ def start_at(places, core=NO_CORE):
 
 
 def run(X, places, *, weight=None, size=7, core=NO_CORE, max_iter=300, tol=0.0):
-    def read(block):
-        return X[block], None if weight is None else weight[block]
+    def one_pass(centres):
+        for block in gen_batches(len(X), size):
+            yield share_of(centres, X[block], None if weight is None else weight[block])
 
-    return descend_in_blocks(
-        list(gen_batches(len(X), size)),
-        read,
-        start_at(places, core),
-        core,
-        max_iter=max_iter,
-        tol=tol,
-        run=serial,
-    )
+    start = start_at(places, core)
+    return descend_in_blocks(one_pass, start, core, max_iter=max_iter, tol=tol)
 
 
 def lloyd(X, centres, weight=None, max_iter=300):
@@ -134,13 +124,14 @@ class TestDescent:
             done = kmeans(geometry, np.arange(120) % 3, 3)
             centres = centres_of(done.sums.totals, done.sums.mass, geometry.core)
             result = descend_in_blocks(
-                list(gen_batches(120, 50)),
-                lambda block, rows=geometry.rows: (rows[block], None),
+                lambda centres, rows=geometry.rows: (
+                    share_of(centres, rows[block], None)
+                    for block in gen_batches(120, 50)
+                ),
                 centres,
                 geometry.core,
                 max_iter=10,
                 tol=0.0,
-                run=serial,
             )
             assert result.converged and result.n_iter <= 2
             assert np.array_equal(result.centres.labels(geometry.rows), done.labels)
@@ -206,24 +197,17 @@ class TestEmptyClusters:
 
 
 class TestBlocks:
-    def test_they_are_read_in_order_in_every_pass(self):
+    def test_a_pass_is_made_for_every_iteration(self):
         X, places, _ = draw(3)
         seen = []
 
-        def read(block):
-            seen.append(block.start)
-            return X[block], None
+        def one_pass(centres):
+            for block in gen_batches(80, 30):
+                seen.append(block.start)
+                yield share_of(centres, X[block], None)
 
-        blocks = list(gen_batches(80, 30))
-        result = descend_in_blocks(
-            blocks,
-            read,
-            start_at(places),
-            NO_CORE,
-            max_iter=300,
-            tol=0.0,
-            run=serial,
-        )
+        start = start_at(places)
+        result = descend_in_blocks(one_pass, start, NO_CORE, max_iter=300, tol=0.0)
         assert seen == [0, 30, 60] * result.n_iter
 
     def test_single_precision_rows_are_summed_in_double_precision(self):
@@ -238,13 +222,11 @@ class TestBlocks:
         start = start_at(places.copy())
         before = Centres(start.coefficients.copy(), start.norms.copy())
         descend_in_blocks(
-            [slice(0, 80)],
-            lambda block: (X, None),
+            lambda centres: [share_of(centres, X, None)],
             start,
             NO_CORE,
             max_iter=5,
             tol=0.0,
-            run=serial,
         )
         assert np.array_equal(start.coefficients, before.coefficients)
         assert np.array_equal(start.norms, before.norms)

@@ -12,7 +12,6 @@ from linkwise.doors import (
     attributes_of,
     row_shares,
 )
-from linkwise.engines import one_blas_thread
 
 
 class CentreResult(NamedTuple):
@@ -33,21 +32,16 @@ class CentreClusterer(ConstrainedClusterer):
     """
 
     def _fit(self, given: FitInput):
-        data = {"estimator": self, "X": given.X, "y": given.y}
-        context = self._init_callback_context()
-        context.call_on_fit_task_begin(**data)
+        return self._fit_in_one_task(given, self._attributes)
+
+    def _attributes(self, given: FitInput):
         mean = given.data.mean(axis=0)
-        with one_blas_thread():
-            result = self._cluster(given, given.data - mean)
-        self._set_attributes(
-            {
-                **attributes_of(result, given.closure),
-                "objective_": result.objective,
-                "cluster_centers_": result.centres + mean,
-            }
-        )
-        context.call_on_fit_task_end(**data, reconstruction_attributes={})
-        return self
+        result = self._cluster(given, given.data - mean)
+        return {
+            **attributes_of(result, given.closure),
+            "objective_": result.objective,
+            "cluster_centers_": result.centres + mean,
+        }
 
     def predict(self, X):
         """Return the nearest centre of each row; pairs play no part.

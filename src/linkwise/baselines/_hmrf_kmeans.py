@@ -27,7 +27,6 @@ from linkwise.doors import (
     attributes_of,
     fit_context,
 )
-from linkwise.engines import one_blas_thread
 
 _TOLERANCE = 1e-5  # least decrease of the objective
 _COSINE_BOUNDS = (1e-7, 1.0)  # of feature weights
@@ -153,13 +152,7 @@ class HMRFKMeans(ConstrainedClusterer):
         self
         """
         given = self._check_fit(X, y, constraints, None, sample_id)
-        data = {"estimator": self, "X": X, "y": y}
-        context = self._init_callback_context()
-        context.call_on_fit_task_begin(**data)
-        with one_blas_thread():
-            self._set_attributes(self._cluster(given))
-        context.call_on_fit_task_end(**data, reconstruction_attributes={})
-        return self
+        return self._fit_in_one_task(given, self._cluster)
 
     def _cluster(self, given):
         """Return the fitted attributes."""

@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
 
 from linkwise.baselines._metric_pairs import PairGeometry, linked_pairs
 from linkwise.baselines._metric_rounds import (
@@ -18,7 +17,7 @@ from linkwise.baselines._metric_rounds import (
     squared_distances,
     within_scatter,
 )
-from linkwise.baselines._seeds import neighbourhood_seeds
+from linkwise.baselines._seeds import several_seeds
 from linkwise.doors import (
     ConstrainedClusterer,
     Interval,
@@ -26,7 +25,6 @@ from linkwise.doors import (
     attributes_of,
     fit_context,
 )
-from linkwise.engines import one_blas_thread
 
 _TOLERANCE = 1e-5  # least relative change of the objective
 _FLOOR = 1e-9  # of a scatter, in its own units (diagonal) or of its trace (full)
@@ -155,24 +153,21 @@ class MPCKMeans(ConstrainedClusterer):
         self
         """
         given = self._check_fit(X, y, constraints, None, sample_id)
-        data = {"estimator": self, "X": X, "y": y}
-        context = self._init_callback_context()
-        context.call_on_fit_task_begin(**data)
-        with one_blas_thread():
-            self._set_attributes(self._cluster(given))
-        context.call_on_fit_task_end(**data, reconstruction_attributes={})
-        return self
+        return self._fit_in_one_task(given, self._cluster)
 
     def _cluster(self, given):
         """Return the fitted attributes."""
         rows = as_dense(given.data)
         origin = rows.mean(axis=0)
         rows = rows - origin
-        k = self.n_clusters
-        starts = [neighbourhood_seeds(rows, given.closure, k, "weighted_farthest")]
-        for _ in range(self.n_init - 1):
-            seed = int(given.rng.integers(2**31))
-            starts.append(kmeans_plusplus(rows, k, random_state=seed)[0])
+        starts = several_seeds(
+            rows,
+            given.closure,
+            self.n_clusters,
+            "weighted_farthest",
+            self.n_init,
+            given.rng,
+        )
         # One sample for the farthest pair, so that the objectives can be compared.
         sample = given.rng.integers(2**63)
         runs = [self._run(rows, seeds, sample, given) for seeds in starts]

@@ -4,7 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import coo_array
-from sklearn.cluster import kmeans_plusplus
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.baselines._centres import (
@@ -18,7 +17,7 @@ from linkwise.baselines._centres import (
 )
 from linkwise.baselines._closure_pairs import unit_weight
 from linkwise.baselines._jit_sweeps import relabel_by_counts, relabel_by_pairs
-from linkwise.baselines._seeds import neighbourhood_seeds
+from linkwise.baselines._seeds import several_seeds
 from linkwise.constraints import Closure
 from linkwise.doors import Interval, fit_context
 
@@ -118,10 +117,8 @@ class PCKMeans(CentreClusterer):
         return self._fit(self._check_fit(X, y, constraints, None, sample_id))
 
     def _cluster(self, given, X):
-        starts = [neighbourhood_seeds(X, given.closure, self.n_clusters, "largest")]
-        for _ in range(self.n_init - 1):
-            seed = int(given.rng.integers(2**31))
-            starts.append(kmeans_plusplus(X, self.n_clusters, random_state=seed)[0])
+        k, closure = self.n_clusters, given.closure
+        starts = several_seeds(X, closure, k, "largest", self.n_init, given.rng)
         runs = [self._run(given, X, start) for start in starts]
         return min(runs, key=lambda result: result.objective)
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from sklearn.cluster import kmeans_plusplus
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints import Closure
@@ -56,6 +57,26 @@ def neighbourhood_seeds(
         return centroids[_weighted_farthest(centroids, size, n_clusters)]
     points = _completing_points(X, closure, centroids, n_clusters, rule)
     return np.concatenate([centroids, X[points]])
+
+
+def several_seeds(
+    X: FloatArray,
+    closure: Closure,
+    n_clusters: int,
+    rule: SeedRule,
+    n_init: int,
+    rng: np.random.Generator,
+) -> list[FloatArray]:
+    """Return start centres for several runs.
+
+    The first are those of :func:`neighbourhood_seeds`, the others rows that k-means++
+    draws.
+    """
+    starts = [neighbourhood_seeds(X, closure, n_clusters, rule)]
+    for _ in range(n_init - 1):
+        seed = int(rng.integers(2**31))
+        starts.append(kmeans_plusplus(X, n_clusters, random_state=seed)[0])
+    return starts
 
 
 def _centroids(X: FloatArray, closure: Closure) -> FloatArray:

@@ -20,7 +20,6 @@ from linkwise.doors import (
     parse_bytes,
     row_shares,
 )
-from linkwise.engines import one_blas_thread
 from linkwise.kernels import RBF, GramSpace, Raw, Standardized
 from linkwise.kernels._entries import called
 from linkwise.kernels._families import ElementwiseKernel, base_scales, paper_kernels
@@ -156,15 +155,9 @@ default="ratio_association"
         """
         given = self._check_fit(X, y, constraints, None, sample_id)
         self._check_memory(given.closure.n_samples)
-        data = {"estimator": self, "X": X, "y": y}
-        context = self._init_callback_context()
-        context.call_on_fit_task_begin(**data)
-        with one_blas_thread():
-            self._set_attributes(self._fit(given))
-        context.call_on_fit_task_end(**data, reconstruction_attributes={})
-        return self
+        return self._fit_in_one_task(given, self._attributes)
 
-    def _fit(self, given):
+    def _attributes(self, given):
         """Return the fitted attributes."""
         gamma = None
         if callable(self.affinity):

@@ -2,10 +2,11 @@
 
 from linkwise.clustering._blocks import (
     BlocksResult,
-    BlockStep,
     Centres,
+    Share,
     centres_of,
     descend_in_blocks,
+    share_of,
 )
 from linkwise.clustering._farthest_first import farthest_first
 from linkwise.clustering._hard import hard_kmeans
@@ -13,15 +14,16 @@ from linkwise.clustering._kmeans import KMeansResult, kmeans
 from linkwise.clustering._soft import ConstrainedResult, soft_kmeans
 
 __all__ = [
-    "BlockStep",
     "BlocksResult",
     "Centres",
     "ConstrainedResult",
     "KMeansResult",
+    "Share",
     "centres_of",
     "descend_in_blocks",
     "farthest_first",
     "hard_kmeans",
     "kmeans",
+    "share_of",
     "soft_kmeans",
 ]

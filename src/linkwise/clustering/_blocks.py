@@ -1,7 +1,7 @@
 """k-means over rows that are too many to be held at once."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,40 +28,26 @@ class BlocksResult(NamedTuple):
     converged: bool
 
 
-class _Share(NamedTuple):
+class Share(NamedTuple):
     """What one block adds to the clusters."""
 
     totals: FloatArray  # (k, m)
     mass: FloatArray  # (k,)
 
-    def plus(self, other: "_Share") -> "_Share":
+    def plus(self, other: "Share") -> "Share":
         """Return what two blocks add."""
-        return _Share(self.totals + other.totals, self.mass + other.mass)
+        return Share(self.totals + other.totals, self.mass + other.mass)
 
 
-class BlockStep(NamedTuple):
-    """One step of k-means on one block: assign its rows, and sum them up.
-
-    Attributes
-    ----------
-    centres : Centres
-        The centres to assign to.
-    read : callable
-        Takes a block and returns its rows, shape (b, m), and their weights, shape
-        (b,), or None if they weigh 1.
-    """
-
-    centres: Centres
-    read: Callable[[Any], tuple[FloatArray, FloatArray | None]]
-
-    def __call__(self, block: Any) -> _Share:
-        """Return the sums of a block's rows over their nearest centres."""
-        rows, weight = self.read(block)
-        n_clusters = len(self.centres.norms)
-        labels = self.centres.labels(rows)
-        spread = np.zeros((n_clusters, len(labels)))
-        spread[labels, np.arange(len(labels))] = 1.0 if weight is None else weight
-        return _Share(spread @ rows, spread.sum(axis=1))
+def share_of(
+    centres: Centres, rows: FloatArray, sample_weight: FloatArray | None
+) -> Share:
+    """Assign the rows of a block to their nearest centres, and sum them up."""
+    labels = centres.labels(rows)
+    spread = np.zeros((len(centres.norms), len(labels)))
+    weight = 1.0 if sample_weight is None else sample_weight
+    spread[labels, np.arange(len(labels))] = weight
+    return Share(spread @ rows, spread.sum(axis=1))
 
 
 def centres_of(totals: FloatArray, mass: FloatArray, core: FloatArray) -> Centres:
@@ -72,23 +58,20 @@ def centres_of(totals: FloatArray, mass: FloatArray, core: FloatArray) -> Centre
 
 
 def descend_in_blocks(
-    blocks: Sequence[Any],
-    read: Callable[[Any], tuple[FloatArray, FloatArray | None]],
+    one_pass: Callable[[Centres], Iterable[Share]],
     start: Centres,
     core: FloatArray,
     *,
     max_iter: int,
     tol: float,
-    run: Callable[..., Iterable[_Share]],
 ) -> BlocksResult:
     """Iterate k-means over blocks of rows, from given centres.
 
     Parameters
     ----------
-    blocks : sequence
-        What ``read`` takes, one for each block.
-    read : callable
-        Returns the rows of a block, shape (b, m), and their weights or None.
+    one_pass : callable
+        Yields what each block adds to the clusters of some centres, always in the same
+        order: :func:`share_of` of its rows.
     start : Centres
         Where to begin.
     core : ndarray of shape (m, m)
@@ -97,8 +80,6 @@ def descend_in_blocks(
         Limit on the passes over the rows.
     tol : float
         Least gain in explained scatter that is worth another pass, relative.
-    run : callable
-        ``run(function, blocks)`` yields the results in order; an engine's ``map``.
 
     Returns
     -------
@@ -110,7 +91,7 @@ def descend_in_blocks(
     for n_iter in range(1, max_iter + 1):
         totals: FloatArray = np.zeros(start.coefficients.T.shape)
         mass: FloatArray = np.zeros(len(start.norms))
-        for share in run(BlockStep(centres, read), blocks):
+        for share in one_pass(centres):
             totals += share.totals
             mass += share.mass
         filled = mass > 0.0

@@ -23,7 +23,7 @@ from linkwise.doors._data import (
     rows_of,
 )
 from linkwise.doors._warn import warn_caller
-from linkwise.engines import DaskRows, is_dask_collection
+from linkwise.engines import DaskRows, is_dask_collection, one_blas_thread
 from linkwise.exceptions import ConstraintWarning, InfeasibleConstraintsError
 
 # Rows of new data whose kernel values are held at a time.
@@ -198,6 +198,16 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             )
         rng = as_generator(self.random_state)
         return FitInput(X, y, data, sample_weight, pairs, closure, rng)
+
+    def _fit_in_one_task(self, given, cluster):
+        """Set what ``cluster(given)`` returns; callbacks see one task."""
+        data = {"estimator": self, "X": given.X, "y": given.y}
+        context = self._init_callback_context()
+        context.call_on_fit_task_begin(**data)
+        with one_blas_thread():
+            self._set_attributes(cluster(given))
+        context.call_on_fit_task_end(**data, reconstruction_attributes={})
+        return self
 
     def _set_attributes(self, attributes):
         """Set fitted attributes; warn if the clustering did not come to rest."""

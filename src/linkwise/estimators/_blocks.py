@@ -5,7 +5,7 @@ from functools import partial, reduce
 import numpy as np
 from sklearn.utils import gen_batches
 
-from linkwise.clustering import BlockStep, descend_in_blocks
+from linkwise.clustering import Share, descend_in_blocks, share_of
 from linkwise.doors import n_rows, rows_of
 from linkwise.engines import DaskRows, engine_for
 
@@ -38,17 +38,23 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
     BlocksResult
         The centres; ``labels_of_all`` gives the labels.
     """
-    options = {"max_iter": model.max_iter, "tol": _TOLERANCE}
     if isinstance(given.data, DaskRows):
 
-        def run(step, blocks):
-            on_chunk = partial(_step_on_chunk, step.centres, transform)
+        def one_pass(centres):
+            on_chunk = partial(_share_of_chunk, centres, transform)
             return given.data.map(on_chunk, given.sample_weight)
 
-        return descend_in_blocks([], None, start, core, run=run, **options)
-    rows = _Rows(given, transform, max_memory)
+    else:
+        rows = _Rows(given, transform, max_memory)
+        engine = engine_for_rows(model)
+
+        def one_pass(centres):
+            return engine.map(
+                lambda block: share_of(centres, *rows.read(block)), rows.blocks
+            )
+
     return descend_in_blocks(
-        rows.blocks, rows.read, start, core, run=engine_for_rows(model).map, **options
+        one_pass, start, core, max_iter=model.max_iter, tol=_TOLERANCE
     )
 
 
@@ -98,16 +104,15 @@ class _Rows:
         return values, weight
 
 
-def _step_on_chunk(centres, transform, rows, weight):
+def _share_of_chunk(centres, transform, rows, weight):
     """Return what the rows of a chunk add to the clusters, piece by piece."""
-
-    def read(block):
-        own = None if weight is None else weight[block]
-        return transform(rows[block]), own
-
-    step = BlockStep(centres, read)
-    shares = [step(block) for block in gen_batches(len(rows), ROWS_PER_BLOCK)]
-    return reduce(lambda a, b: a.plus(b), shares)
+    shares = [
+        share_of(
+            centres, transform(rows[block]), None if weight is None else weight[block]
+        )
+        for block in gen_batches(len(rows), ROWS_PER_BLOCK)
+    ]
+    return reduce(Share.plus, shares)
 
 
 def _labels_of_chunk(centres, transform, fixed, rows, where):

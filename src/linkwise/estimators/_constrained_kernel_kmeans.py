@@ -3,7 +3,6 @@
 from numbers import Real
 
 from linkwise.doors import Interval, StrOptions, fit_context
-from linkwise.engines import one_blas_thread
 from linkwise.estimators._kernel_search import KernelClusterer, is_named
 from linkwise.search import Evaluator
 
@@ -107,20 +106,15 @@ class ConstrainedKernelKMeans(KernelClusterer):
         given = self._check_fit(
             X, y, constraints, sample_weight, sample_id, hard=self.mode == "hard"
         )
-        data = {"estimator": self, "X": X, "y": y}
-        context = self._init_callback_context()
-        context.call_on_fit_task_begin(**data)
-        with one_blas_thread():
-            bank, _ = self._plain_bank(given, self._kernels(), "none")
+        return self._fit_in_one_task(given, self._attributes)
+
+    def _attributes(self, given):
+        bank, _ = self._plain_bank(given, self._kernels(), "none")
         evaluator = Evaluator(bank, given.closure, self.n_clusters)
         seed = given.rng.integers(2**63)
-        self._set_attributes(
-            self._cluster(
-                bank, evaluator, given.closure, bank.unscaled, self.mode, seed
-            )
+        return self._cluster(
+            bank, evaluator, given.closure, bank.unscaled, self.mode, seed
         )
-        context.call_on_fit_task_end(**data, reconstruction_attributes={})
-        return self
 
     def _kernels(self):
         if is_named(self.kernel, "precomputed"):
