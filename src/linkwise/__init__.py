@@ -15,6 +15,7 @@ _HOMES = {
     "MahalanobisCSC": "estimators",
     "SingleKernelCSC": "estimators",
     "KernelBank": "kernels",
+    "map_parquet": "doors",
     "ConstraintWarning": "exceptions",
     "InconsistentConstraintsError": "exceptions",
     "InfeasibleConstraintsError": "exceptions",
@@ -24,6 +25,7 @@ __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:
     from linkwise.constraints import Constraints, constraint_folds
+    from linkwise.doors import map_parquet
     from linkwise.estimators import (
         ConstrainedKernelKMeans,
         KernelCSC,

@@ -470,7 +470,7 @@ class TestFewLandmarks:
         copy_of = np.repeat(np.arange(30), times)
         few = self.bank(X, q=9, sample_weight=times.astype(np.float64))
         firsts = np.searchsorted(copy_of, few.landmarks)
-        monkeypatch.setattr(landmarks, "_drawn", lambda *args: firsts)
+        monkeypatch.setattr(landmarks, "_drawn", lambda *args: (firsts, None))
         many = self.bank(X[copy_of], q=9)
         np.testing.assert_allclose(few.unscaled, many.unscaled, rtol=1e-6)
         for weights in each_and_all(few):
@@ -651,6 +651,99 @@ class TestPositiveInverse:
         np.testing.assert_allclose(moved, shifted @ shifted[:7].T, atol=1e-12)
 
 
+class TestMeans:
+    """Landmarks that are means of groups of rows."""
+
+    groups = np.where(np.arange(N) < 20, np.arange(N) % 3, -1)
+
+    def rows_of(self, bank):
+        """Return the rows of every landmark."""
+        n_single, shares = bank._means
+        rows = [[row] for row in bank.landmarks[:n_single]]
+        others = bank.landmarks[n_single:]
+        return rows + [others[part > 0.0] for part in shares.T]
+
+    def test_are_those_of_the_groups(self):
+        X, _ = draw(40)
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=self.groups)
+        rows = self.rows_of(bank)
+        assert bank.n_landmarks == len(rows) == 12
+        assert [len(r) for r in rows[:9]] == [1] * 9
+        for group, members in enumerate(rows[9:]):
+            assert np.array_equal(members, np.flatnonzero(self.groups == group))
+
+    @pytest.mark.parametrize("memory", [np.inf, bytes_for(40, N, 12)])
+    def test_values_are_means_of_values(self, memory):
+        X, _ = draw(41)
+        options = {"groups": self.groups, "filter": "none", "max_memory": memory}
+        bank = LandmarkBank.build(X, n_landmarks=12, **options)
+        assert bank.is_stored == (memory == np.inf)
+        spread = np.zeros((N, 12))
+        for j, rows in enumerate(self.rows_of(bank)):
+            spread[rows, j] = 1.0 / len(rows)
+        exact = KernelBank.build(X, filter="none")
+        for weights in each_and_all(bank):
+            got = bank.combine(weights * bank.unscaled)
+            gram = gram_of(exact.combine(weights * exact.unscaled))
+            cross, among = gram @ spread, spread.T @ gram @ spread
+            centre = among.mean(axis=0) - among.mean()
+            expected = moved_origin(cross, centre)
+            atol = 1e-4 * np.abs(expected).max()
+            np.testing.assert_allclose(got.rows, expected, rtol=0, atol=atol)
+            core = positive_inverse(moved_origin(among, centre))
+            known = expected @ core @ expected.T
+            np.testing.assert_allclose(
+                gram_of(got), known, rtol=0, atol=1e-3 * np.abs(known).max()
+            )
+
+    def test_new_rows_are_seen_like_old_ones(self):
+        X, _ = draw(42)
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=self.groups)
+        for weights in each_and_all(bank):
+            space = bank.combine(weights)
+            atol = 1e-5 * np.abs(space.rows).max()
+            np.testing.assert_allclose(
+                bank.kernel(weights)(X), space.rows, rtol=0, atol=atol
+            )
+
+    def test_centres_of_groups_are_known_exactly(self):
+        # Rows that are orthogonal to each other: the worst case for landmarks.
+        X = np.eye(60)
+        labels = np.arange(60) % 3
+        member = np.eye(3)[labels] / np.sqrt(20.0)
+
+        def between(bank):
+            gram = centred(gram_of(bank.combine(bank.unscaled)))
+            return np.trace(member.T @ gram @ member)
+
+        options = {"n_landmarks": 15, "filter": "none"}
+        exact = between(KernelBank.build(X, [Linear()], filter="none"))
+        plain = between(LandmarkBank.build(X, [Linear()], **options))
+        means = between(LandmarkBank.build(X, [Linear()], groups=labels, **options))
+        assert plain < 0.5 * exact
+        assert means == pytest.approx(exact, rel=1e-4)
+
+    def test_many_and_large_groups_are_sampled(self):
+        X, _ = draw(43, 600)
+        groups = np.repeat(np.arange(30), 20)
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=groups)
+        sizes = [len(rows) for rows in self.rows_of(bank)]
+        assert sizes == [1] * 8 + [12] * 4  # 4 groups, 48 rows
+        for members in self.rows_of(bank)[8:]:
+            assert len(np.unique(groups[members])) == 1
+
+    def test_all_rows_need_no_means(self):
+        X, _ = draw(44)
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=N, groups=self.groups)
+        assert np.array_equal(bank.landmarks, np.arange(N)) and bank._means is None
+
+    def test_rows_of_no_group_make_no_means(self):
+        X, _ = draw(45)
+        for groups in (np.full(N, -1), np.where(np.arange(N) < 3, np.arange(N), -1)):
+            bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=groups)
+            assert bank._means is None and len(bank.landmarks) == 12
+
+
 class TestMemory:
     def test_regenerated_kernels_equal_stored_ones(self):
         X, weight = draw(23, 300)
@@ -692,7 +785,7 @@ class TestMemory:
         message = (
             rf"{bank.n_weights} kernels between 60 rows and 20 landmarks need .*MiB: "
             r"\d base matrices.* and \d kernels that must be stored; max_memory leaves "
-            r"room for 1 of these \d\. Raise max_memory, or lower n_landmarks"
+            r"0.00687 MiB\. Raise max_memory, or lower n_landmarks"
         )
         with pytest.raises(MemoryError, match=message):
             LandmarkBank.build(
@@ -701,13 +794,16 @@ class TestMemory:
 
     def test_room_is_never_negative(self):
         X, _ = draw()
-        with pytest.raises(MemoryError, match="room for 0 of these"):
+        with pytest.raises(MemoryError, match="leaves 0 MiB"):
             LandmarkBank.build(X, KERNELS, n_landmarks=20, max_memory=-1e6)
 
     def test_functions_cannot_be_regenerated(self):
         X, _ = draw()
         kernels = [lambda A, B: A @ B.T, lambda A, B: (A @ B.T) ** 2, RBF(0.1)]
-        message = "1 base matrices.* 2 kernels that must be stored.* 2 of these 3"
+        message = (
+            "need 0.0137 MiB: 1 base matrices.* 2 kernels that must be stored.* "
+            "leaves 0.00916 MiB"
+        )
         with pytest.raises(MemoryError, match=message):
             LandmarkBank.build(
                 X,

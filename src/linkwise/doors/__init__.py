@@ -20,6 +20,7 @@ from linkwise.doors._compat import (
 )
 from linkwise.doors._data import n_rows, row_shares, rows_of
 from linkwise.doors._memory import parse_bytes
+from linkwise.doors._parquet import map_parquet
 from linkwise.doors._warn import warn_caller
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "as_generator",
     "attributes_of",
     "fit_context",
+    "map_parquet",
     "n_rows",
     "parse_bytes",
     "row_shares",

@@ -279,6 +279,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             given.data,
             kernels,
             n_landmarks=self.n_landmarks,
+            groups=None if how == "nystroem" else given.closure.linked,
             separate=how == "nystroem",
             filter=filter,
             sample_weight=given.sample_weight,

@@ -46,6 +46,21 @@ def sources_of(X: Any) -> SeveralSets:
     return X if isinstance(X, SeveralSets) else SeveralSets([X])
 
 
+class Means(NamedTuple):
+    """Which columns of kernel values are kept, and which are averaged.
+
+    The kernel value with the mean of some rows is the mean of the values with them.
+    """
+
+    n_kept: int
+    shares: FloatArray  # (n_others, n_means), part of each column in each mean
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Return the first columns as they are, and the means of the others."""
+        kept, others = values[:, : self.n_kept], values[:, self.n_kept :]
+        return np.concatenate([kept, others @ self.shares.astype(values.dtype)], axis=1)
+
+
 @dataclass(frozen=True)
 class CombinedKernel:
     """The kernel of some weights, with what it needs for new rows.
@@ -62,6 +77,7 @@ class CombinedKernel:
     _centres: Sequence[FloatArray | None]  # (n,), to be subtracted from each row
     _views: Views
     separate: bool = False
+    _means: Means | None = None  # of rows of which landmarks are made
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the kernel values of new rows with the training rows."""
@@ -72,6 +88,8 @@ class CombinedKernel:
             self._entries, self.coefficients, self._centres, strict=True
         ):
             part = self._cross(entry, X, bases)
+            if self._means is not None:
+                part = self._means(part)
             if centre is not None:
                 part = part - centre
                 part -= part.mean(axis=1, keepdims=True)

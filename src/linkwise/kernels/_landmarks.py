@@ -4,6 +4,10 @@ The combined kernel K is approximated by C W^+ C', where C (n, q) holds its valu
 between all rows and the landmarks, W (q, q) those among the landmarks. Both are linear
 in the weights, so a candidate needs no projection of all rows. Distances to centres
 are exact for the points; only the centres are confined to the span of the landmarks.
+
+Centres are means of many rows. Where rows are nearly orthogonal, a mean of many is far
+from the span of a few. So some landmarks can be means themselves: of rows that are
+known to belong together.
 """
 
 from collections.abc import Iterator
@@ -23,6 +27,7 @@ from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._entries import (
     CombinedKernel,
     Entry,
+    Means,
     SeveralSets,
     Views,
     called,
@@ -49,6 +54,10 @@ LandmarkChoice = Literal["uniform", "kmeans++"]
 ROWS_PER_BLOCK = 4096
 # Rows among each other for which kernel functions are called to see their diagonal.
 _ROWS_FOR_DIAGONAL = 64
+# Of all landmarks, the share that may be means of groups; and how many rows they are
+# made of at the most, in numbers of landmarks.
+_SHARE_OF_MEANS = 1 / 3
+_ROWS_OF_MEANS = 4
 # What is added to the diagonal of W, as a share of its trace: the least that rounding
 # to float32 allows. In an indefinite W, small eigenvalues are dropped instead.
 _RIDGE = 1e-9
@@ -109,8 +118,10 @@ class LandmarkBank(ScaledKernels):
         Number of points and of kernels.
     names : list of str
         What each kernel is.
-    landmarks : ndarray of shape (n_landmarks,)
-        Rows that are landmarks, the same for all kernels.
+    n_landmarks : int
+        Number of landmarks, the same for all kernels.
+    landmarks : ndarray of shape (n_rows,)
+        Rows that are landmarks; then those of which further ones are means.
     is_stored : bool
         Whether the values of all kernels are held; otherwise those that can be are
         regenerated from the base matrices of their views whenever they are combined.
@@ -119,7 +130,8 @@ class LandmarkBank(ScaledKernels):
     n_samples: int
     sample_weight: FloatArray  # (n,)
     names: list[str]
-    landmarks: IntArray  # (q,)
+    n_landmarks: int
+    landmarks: IntArray  # (r,), r = q if none is a mean
     _entries: list[Entry]
     _views: Views  # with the landmarks as points
     _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
@@ -129,6 +141,7 @@ class LandmarkBank(ScaledKernels):
     _stored: dict[int, FloatArray]  # (n, q) each, float32, with scatter 1
     _bases: dict[Base, "_StoredBase"]  # from which the other kernels are regenerated
     _separate: bool = False
+    _means: Means | None = None
 
     @classmethod
     def build(
@@ -138,6 +151,7 @@ class LandmarkBank(ScaledKernels):
         *,
         n_landmarks: int = 150,
         choice: LandmarkChoice = "uniform",
+        groups: IntArray | None = None,
         separate: bool = False,
         filter: str = "ratio",
         sample_weight: FloatArray | None = None,
@@ -155,6 +169,10 @@ class LandmarkBank(ScaledKernels):
         choice : {"uniform", "kmeans++"}, default="uniform"
             How landmarks are drawn from the rows: all alike, or far from each other in
             the standardised data, by weight.
+        groups : ndarray of shape (n_samples,), optional
+            Groups of rows that belong together; -1 for rows of none. Up to a third of
+            the landmarks are means of the largest groups, or of a sample of their
+            rows, so that centres of such groups are near the span of the landmarks.
         separate : bool, default=False
             Approximate each kernel by itself and then add them up, as the paper does:
             a little more accurate, but a combination is as many times wider as it has
@@ -177,13 +195,14 @@ class LandmarkBank(ScaledKernels):
                 "kernels holds Gram matrices: landmarks need kernels that can be "
                 "computed. Use a KernelBank."
             )
-        landmarks = _drawn(sources, n_landmarks, weight, choice, rng)
-        rows = _Crossing(n_samples, landmarks, entries, views)
+        landmarks, means = _drawn(sources, n_landmarks, weight, choice, groups, rng)
+        rows = _Crossing(n_samples, landmarks, means, entries, views)
+        n_landmarks = rows.n_landmarks
         # How many blocks of all rows may be held.
-        room = max(0.0, max_memory) / (4.0 * n_samples * len(landmarks))
+        room = max(0.0, max_memory) / (4.0 * n_samples * n_landmarks)
         stored: dict[int, FloatArray] = {}
         if len(entries) <= room:
-            shape = (n_samples, len(landmarks))
+            shape = (n_samples, n_landmarks)
             stored = {i: np.empty(shape, np.float32) for i in range(len(entries))}
         parts = rows.measure(weight, stored)
         mass = float(weight.sum())
@@ -204,6 +223,7 @@ class LandmarkBank(ScaledKernels):
             n_samples,
             weight,
             [name_of(entries[i], views) for i in kept],
+            n_landmarks,
             landmarks,
             [entries[i] for i in kept],
             views._replace(points=points),
@@ -219,13 +239,14 @@ class LandmarkBank(ScaledKernels):
             scaled,
             bases,
             separate,
+            means,
         )
 
     def __repr__(self) -> str:
         """Return the size of the bank in words."""
         return (
             f"LandmarkBank(n_samples={self.n_samples}, n_kernels={self.n_weights}, "
-            f"n_landmarks={len(self.landmarks)})"
+            f"n_landmarks={self.n_landmarks})"
         )
 
     @property
@@ -236,7 +257,7 @@ class LandmarkBank(ScaledKernels):
 
     def empty(self) -> FloatArray:
         """Return memory for one combined block, for ``combine(..., out=)``."""
-        return np.empty((self.n_samples, len(self.landmarks)), dtype=np.float32)
+        return np.empty((self.n_samples, self.n_landmarks), dtype=np.float32)
 
     def combine(
         self, weights: FloatArray, out: FloatArray | None = None
@@ -283,7 +304,7 @@ class LandmarkBank(ScaledKernels):
 
     def _side_by_side(self, chosen: IntArray, factors: FloatArray) -> FloatArray:
         """Return the values of weighted kernels beside each other."""
-        size = len(self.landmarks)
+        size = self.n_landmarks
         cross = np.empty((self.n_samples, size * len(chosen)), dtype=np.float32)
         one = self.empty()
         for p in range(len(chosen)):
@@ -305,12 +326,13 @@ class LandmarkBank(ScaledKernels):
             kernel, scale = kernel.in_unit(unit)
             for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
                 values = scale * kernel.of_base(matrix[block])
+                values = values if self._means is None else self._means(values)
                 values = moved_origin(values, self._centres[i])
                 cross[block] += np.float32(factor * self._norms[i]) * values
 
     def candidate_seconds(self, n_clusters: int) -> float:
         """Return roughly how long it takes to cluster under some weights."""
-        return landmark_seconds(self.n_samples, len(self.landmarks), n_clusters)
+        return landmark_seconds(self.n_samples, self.n_landmarks, n_clusters)
 
     def kernel(self, weights: FloatArray) -> CombinedKernel:
         """Return the combined kernel of new rows with the landmarks."""
@@ -322,13 +344,14 @@ class LandmarkBank(ScaledKernels):
             [self._centres[i] for i in chosen.tolist()],
             self._views,
             self._separate,
+            self._means,
         )
 
 
 class _StoredBase(NamedTuple):
     """A base matrix between all rows and the landmarks, divided by a unit."""
 
-    matrix: FloatArray  # (n, q), float32
+    matrix: FloatArray  # (n, r), float32
     unit: float
 
 
@@ -347,8 +370,16 @@ class _Crossing(NamedTuple):
 
     n_samples: int
     landmarks: IntArray
+    means: Means | None
     entries: list[Entry]
     views: Views
+
+    @property
+    def n_landmarks(self) -> int:
+        """Number of landmarks: of rows, and of means of rows."""
+        if self.means is None:
+            return len(self.landmarks)
+        return self.means.n_kept + self.means.shares.shape[1]
 
     def measure(
         self, sample_weight: FloatArray, stored: dict[int, FloatArray]
@@ -358,7 +389,7 @@ class _Crossing(NamedTuple):
         What is stored has its origin at the landmarks and is in units of
         ``KernelSums.unit``, so that float32 can hold it.
         """
-        q = len(self.landmarks)
+        q = self.n_landmarks
         mass = float(sample_weight.sum())
         parts = []
         with np.errstate(over="ignore", invalid="ignore"):
@@ -425,26 +456,28 @@ class _Crossing(NamedTuple):
         }
         names = dict.fromkeys(base for base in bases.values() if base is not None)
         others = [i for i in kept if bases.get(i) is None]
-        n_blocks = len(names) + len(others)
+        width = len(self.landmarks) / self.n_landmarks
+        n_blocks = width * len(names) + len(others)
         if n_blocks > room:
-            one = 4 * self.n_samples * len(self.landmarks) / 2**20
+            one = 4 * self.n_samples * self.n_landmarks / 2**20
             raise MemoryError(
                 f"{len(kept)} kernels between {self.n_samples} rows and "
-                f"{len(self.landmarks)} landmarks need {n_blocks * one:.1f} MiB: "
+                f"{self.n_landmarks} landmarks need {n_blocks * one:.3g} MiB: "
                 f"{len(names)} base matrices from which others are regenerated, and "
-                f"{len(others)} kernels that must be stored; max_memory leaves room "
-                f"for {int(room)} of these {n_blocks}. Raise max_memory, or lower "
-                "n_landmarks or working_rows."
+                f"{len(others)} kernels that must be stored; max_memory leaves "
+                f"{room * one:.3g} MiB. Raise max_memory, or lower n_landmarks or "
+                "working_rows."
             )
-        shape = (self.n_samples, len(self.landmarks))
         held = {}
         for name in names:
-            matrix, unit = np.empty(shape, np.float32), 0.0
+            matrix = np.empty((self.n_samples, len(self.landmarks)), np.float32)
+            unit = 0.0
             for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
                 values = self._base(*name, block)
                 unit = unit or float(np.abs(values).max()) or 1.0
                 matrix[block] = values / unit
             held[name] = _StoredBase(matrix, unit)
+        shape = (self.n_samples, self.n_landmarks)
         stored = {i: np.empty(shape, np.float32) for i in others}
         for block in gen_batches(self.n_samples, ROWS_PER_BLOCK):
             cache: dict[Base, FloatArray] = {}
@@ -462,9 +495,11 @@ class _Crossing(NamedTuple):
     def _among(self) -> list[FloatArray]:
         """Return the values of all kernels among the landmarks, (q, q) each."""
         bases: dict[Base, FloatArray] = {}
-        return [
-            self._values(i, self.landmarks, bases) for i in range(len(self.entries))
-        ]
+        found = []
+        for i in range(len(self.entries)):
+            values = self._values(i, self.landmarks, bases)
+            found.append(values if self.means is None else self.means(values.T).T)
+        return found
 
     def _values(
         self, i: int, rows: slice | IntArray, bases: dict[Base, FloatArray]
@@ -474,11 +509,13 @@ class _Crossing(NamedTuple):
         assert view is not None and not isinstance(kernel, Precomputed)
         if not isinstance(kernel, ElementwiseKernel):
             points = self.views.points[view]
-            return called(kernel, points[rows], points[self.landmarks])
-        key = view, kernel.base
-        if key not in bases:
-            bases[key] = self._base(*key, rows)
-        return kernel.of_base(bases[key])
+            values = called(kernel, points[rows], points[self.landmarks])
+        else:
+            key = view, kernel.base
+            if key not in bases:
+                bases[key] = self._base(*key, rows)
+            values = kernel.of_base(bases[key])
+        return values if self.means is None else self.means(values)
 
     def _base(self, view: int, name: str, rows: slice | IntArray) -> FloatArray:
         points = self.views.points[view]
@@ -567,29 +604,66 @@ def _drawn(
     n_landmarks: int,
     sample_weight: FloatArray,
     choice: LandmarkChoice,
+    groups: IntArray | None,
     rng: np.random.Generator,
-) -> IntArray:
-    """Return the rows that are landmarks, ascending: no two of them are equal."""
+) -> tuple[IntArray, Means | None]:
+    """Return the rows of which landmarks are made, and how.
+
+    No two rows that are landmarks by themselves are equal, and they are ascending.
+    """
     X = sources[0]
     if len(sources) == 1:
         rows = distinct_rows(X)[0]
     else:
         rows = np.arange(len(sample_weight))
     if n_landmarks >= len(rows):
-        return rows
+        return rows, None
+    members = _members(groups, n_landmarks, rng)
+    n_single = n_landmarks - len(members)
     if choice == "kmeans++":
-        if not hasattr(X, "shape") or len(X.shape) != 2:
-            raise ValueError(
-                'choice="kmeans++" needs rows of numbers; X holds other objects. Use '
-                'choice="uniform".'
-            )
-        seed = int(rng.integers(2**31))
-        spread = Standardized().fit(X, sample_weight).scale
-        assert spread is not None
-        scaled = X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
-        found = kmeans_plusplus(
-            scaled, n_landmarks, sample_weight=sample_weight, random_state=seed
-        )[1]
-        if len(np.unique(found)) == n_landmarks:
-            return np.sort(found).astype(np.intp)
-    return np.sort(rng.choice(rows, n_landmarks, replace=False))
+        single = _far_rows(X, n_single, sample_weight, rng)
+    else:
+        single = np.sort(rng.choice(rows, n_single, replace=False))
+    if not members:
+        return single, None
+    sizes = [len(m) for m in members]
+    shares = scipy.linalg.block_diag(*[np.full((s, 1), 1.0 / s) for s in sizes])
+    return np.concatenate([single, *members]), Means(len(single), shares)
+
+
+def _members(
+    groups: IntArray | None, n_landmarks: int, rng: np.random.Generator
+) -> list[IntArray]:
+    """Return the rows of the largest groups, a sample of each where they are many."""
+    if groups is None or not (groups >= 0).any():
+        return []
+    sizes = np.bincount(groups[groups >= 0])
+    largest = np.argsort(-sizes, kind="stable")[: int(_SHARE_OF_MEANS * n_landmarks)]
+    sizes = sizes[largest]
+    limits = np.arange(1, sizes.max(initial=1) + 1)
+    n_rows = np.minimum(sizes, limits[:, None]).sum(axis=1)
+    limit = max(1, int(np.sum(n_rows <= _ROWS_OF_MEANS * n_landmarks)))
+    members = [np.flatnonzero(groups == group) for group in largest[sizes > 1]]
+    return [
+        m if len(m) <= limit else np.sort(rng.choice(m, limit, replace=False))
+        for m in members
+    ]
+
+
+def _far_rows(
+    X: Any, n_landmarks: int, sample_weight: FloatArray, rng: np.random.Generator
+) -> IntArray:
+    """Return different rows that lie far from each other in the standardised data."""
+    if not hasattr(X, "shape") or len(X.shape) != 2:
+        raise ValueError(
+            'choice="kmeans++" needs rows of numbers; X holds other objects. Use '
+            'choice="uniform".'
+        )
+    seed = int(rng.integers(2**31))
+    spread = Standardized().fit(X, sample_weight).scale
+    assert spread is not None
+    scaled = X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
+    found = kmeans_plusplus(
+        scaled, n_landmarks, sample_weight=sample_weight, random_state=seed
+    )[1]
+    return np.unique(found).astype(np.intp)
