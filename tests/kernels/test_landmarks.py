@@ -30,6 +30,7 @@ from linkwise.kernels import (
 )
 from linkwise.kernels import _landmarks as landmarks
 from linkwise.kernels._landmarks import moved_origin, positive_inverse
+from linkwise.kernels._views import Known
 
 N = 60
 # Positive definite ones: of others, the negative part is dropped.
@@ -664,18 +665,25 @@ class TestMeans:
         return rows + [others[part > 0.0] for part in shares.T]
 
     def test_are_those_of_the_groups(self):
-        X, _ = draw(40)
-        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=self.groups)
+        X = np.repeat(np.eye(3), 20, axis=0)
+        X += 0.1 * np.random.default_rng(0).normal(size=X.shape)
+        groups = np.full(N, -1)
+        groups[[0, 1, 2, 20, 21, 40, 41]] = [0, 0, 0, 1, 1, 2, 2]
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=16, known=Known(groups, 3))
         rows = self.rows_of(bank)
-        assert bank.n_landmarks == len(rows) == 12
-        assert [len(r) for r in rows[:9]] == [1] * 9
-        for group, members in enumerate(rows[9:]):
-            assert np.array_equal(members, np.flatnonzero(self.groups == group))
+        assert bank.n_landmarks == len(rows) == 16
+        assert [len(r) for r in rows[:13]] == [1] * 13
+        for group, members in enumerate(rows[13:]):
+            assert np.array_equal(members, 20 * group + np.arange(20))
 
     @pytest.mark.parametrize("memory", [np.inf, bytes_for(40, N, 12)])
     def test_values_are_means_of_values(self, memory):
         X, _ = draw(41)
-        options = {"groups": self.groups, "filter": "none", "max_memory": memory}
+        options = {
+            "known": Known(self.groups, 3),
+            "filter": "none",
+            "max_memory": memory,
+        }
         bank = LandmarkBank.build(X, n_landmarks=12, **options)
         assert bank.is_stored == (memory == np.inf)
         spread = np.zeros((N, 12))
@@ -698,7 +706,9 @@ class TestMeans:
 
     def test_new_rows_are_seen_like_old_ones(self):
         X, _ = draw(42)
-        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=self.groups)
+        bank = LandmarkBank.build(
+            X, KERNELS, n_landmarks=12, known=Known(self.groups, 3)
+        )
         for weights in each_and_all(bank):
             space = bank.combine(weights)
             atol = 1e-5 * np.abs(space.rows).max()
@@ -708,8 +718,8 @@ class TestMeans:
 
     def test_centres_of_groups_are_known_exactly(self):
         # Rows that are orthogonal to each other: the worst case for landmarks.
-        X = np.eye(60)
         labels = np.arange(60) % 3
+        X = np.concatenate([np.eye(60), 0.1 * np.eye(3)[labels]], axis=1)
         member = np.eye(3)[labels] / np.sqrt(20.0)
 
         def between(bank):
@@ -719,28 +729,32 @@ class TestMeans:
         options = {"n_landmarks": 15, "filter": "none"}
         exact = between(KernelBank.build(X, [Linear()], filter="none"))
         plain = between(LandmarkBank.build(X, [Linear()], **options))
-        means = between(LandmarkBank.build(X, [Linear()], groups=labels, **options))
+        means = between(
+            LandmarkBank.build(X, [Linear()], known=Known(labels, 3), **options)
+        )
         assert plain < 0.5 * exact
         assert means == pytest.approx(exact, rel=1e-4)
 
     def test_many_and_large_groups_are_sampled(self):
-        X, _ = draw(43, 600)
         groups = np.repeat(np.arange(30), 20)
-        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=groups)
+        X = np.eye(30)[groups] + 0.01 * np.random.default_rng(0).normal(size=(600, 30))
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, known=Known(groups, 3))
         sizes = [len(rows) for rows in self.rows_of(bank)]
         assert sizes == [1] * 8 + [12] * 4  # 4 groups, 48 rows
-        for members in self.rows_of(bank)[8:]:
-            assert len(np.unique(groups[members])) == 1
 
     def test_all_rows_need_no_means(self):
         X, _ = draw(44)
-        bank = LandmarkBank.build(X, KERNELS, n_landmarks=N, groups=self.groups)
+        bank = LandmarkBank.build(
+            X, KERNELS, n_landmarks=N, known=Known(self.groups, 3)
+        )
         assert np.array_equal(bank.landmarks, np.arange(N)) and bank._means is None
 
     def test_rows_of_no_group_make_no_means(self):
         X, _ = draw(45)
         for groups in (np.full(N, -1), np.where(np.arange(N) < 3, np.arange(N), -1)):
-            bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, groups=groups)
+            bank = LandmarkBank.build(
+                X, KERNELS, n_landmarks=12, known=Known(groups, 3)
+            )
             assert bank._means is None and len(bank.landmarks) == 12
 
 

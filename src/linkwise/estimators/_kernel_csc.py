@@ -2,10 +2,19 @@
 
 from numbers import Integral
 
+import numpy as np
+
 from linkwise.doors import Interval, StrOptions, fit_context
+from linkwise.estimators._held_out import mean_held_out_scores
 from linkwise.estimators._kernel_search import KernelSearchClusterer
 from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
 from linkwise.search import SparseVectors
+
+# Of "mixed" selection: candidates that are scored by held-out pairs, folds of pairs,
+# and the part of the memory that the folds may use.
+_N_FINALISTS = 30
+_N_FOLDS = 3
+_MEMORY_FOR_FOLDS = 0.25
 
 
 class KernelCSC(KernelSearchClusterer):
@@ -20,10 +29,14 @@ class KernelCSC(KernelSearchClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernels : "paper", "precomputed", list or KernelBank, default="paper"
+    kernels : "paper", "rich", "precomputed", list or KernelBank, default="paper"
         The base kernels. "paper": 62 Gaussian, Laplacian, polynomial, sigmoid and
-        linear kernels on the raw and on the standardised data. "precomputed": X holds
-        Gram matrices. A list may hold "paper", kernels (called with two collections of
+        linear kernels on the raw and on the standardised data. "rich": these, and
+        Gaussian, Laplacian and linear kernels on views that are learnt from the rows
+        and from must-link groups: whitened principal components, components whitened
+        inside groups, directions in which groups differ, diffusion between neighbours,
+        votes of a random forest. "precomputed": X holds Gram matrices. A list may hold
+        "paper", "rich", kernels (called with two collections of
         rows, they return a matrix), pairs (view, kernel), Gram matrices and
         ``Precomputed``. A ready bank saves the work when many models share the data;
         its own filter and weights of rows then hold.
@@ -35,6 +48,11 @@ class KernelCSC(KernelSearchClusterer):
             default="auto"
         How candidates are chosen. "auto": at random when a candidate costs less than a
         model that would choose it, else by a random forest.
+    selection : {"train", "mixed"}, default="train"
+        How the winner is chosen. "train": by the pairs. "mixed": of the 30 best, the
+        one with the highest mean of its score (counted twice) and of its score by pairs
+        that were held out, in three folds. That guards against kernels that fit the
+        pairs and nothing else, above all among rich ones.
     final_step : {None, "soft", "hard"}, default=None
         Constrained clustering under the chosen kernel at the end: pairs have a price,
         or must hold.
@@ -139,6 +157,7 @@ class KernelCSC(KernelSearchClusterer):
     _parameter_constraints = {
         **KernelSearchClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
+        "selection": [StrOptions({"train", "mixed"})],
         "max_kernels": [Interval(Integral, 1, None, closed="left")],
         "final_step": [StrOptions({"soft", "hard"}), None],
     }
@@ -151,6 +170,7 @@ class KernelCSC(KernelSearchClusterer):
         n_candidates=1000,
         max_kernels=5,
         search="auto",
+        selection="train",
         final_step=None,
         approximation="auto",
         n_landmarks=150,
@@ -171,6 +191,7 @@ class KernelCSC(KernelSearchClusterer):
         self.n_candidates = n_candidates
         self.max_kernels = max_kernels
         self.search = search
+        self.selection = selection
         self.final_step = final_step
         self.approximation = approximation
         self.n_landmarks = n_landmarks
@@ -224,4 +245,33 @@ class KernelCSC(KernelSearchClusterer):
 
     def _search(self, bank, evaluator, given, on_trial):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
-        return run_candidates(self, evaluator, domain, given.rng, on_trial)
+        # A score of 1 is not the end where other pairs have a say.
+        stop_score = 1.0 if self.selection == "train" else None
+        return run_candidates(
+            self, evaluator, domain, given.rng, on_trial, stop_score=stop_score
+        )
+
+    def _share_for_held_out(self):
+        return 0.0 if self.selection == "train" else _MEMORY_FOR_FOLDS
+
+    def _worth(self, trials, bank, given, seed, max_memory):
+        if self.selection == "train":
+            return None
+        scores = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
+        finalists = np.argsort(-scores, kind="stable")[:_N_FINALISTS]
+        finalists = finalists[np.isfinite(scores[finalists])]
+        try:
+            held_out = mean_held_out_scores(
+                self,
+                bank,
+                given,
+                [trials[i].weights for i in finalists],
+                _N_FOLDS,
+                np.random.default_rng(seed),
+                max_memory,
+            )
+        except ValueError:
+            return None  # too few pairs to hold any out
+        worth = np.full(len(trials), -np.inf)
+        worth[finalists] = (2.0 * scores[finalists] + held_out) / 3.0
+        return worth

@@ -24,6 +24,7 @@ from linkwise.estimators._working_set import UNREST, scores_of, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     KernelBank,
+    Known,
     LandmarkBank,
     Linear,
     Precomputed,
@@ -87,22 +88,23 @@ class KernelClusterer(ConstrainedClusterer):
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
-    def _bank(self, given, kernels, filter):
+    def _bank(self, given, kernels, filter, known=None, max_memory=None):
         """Return the exact bank of some kernels on the data.
 
         It knows the sums over must-link groups if there is memory left for them.
         """
         closure = given.closure
-        bank, memory = self._plain_bank(given, kernels, filter)
+        bank, memory = self._plain_bank(given, kernels, filter, known, max_memory)
         return bank.with_groups(closure.linked, closure.n_linked, memory)
 
-    def _plain_bank(self, given, kernels, filter):
+    def _plain_bank(self, given, kernels, filter, known=None, max_memory=None):
         """Return the exact bank of some kernels, and what memory is left."""
         n_samples = given.closure.n_samples
         # The matrices of further jobs are not counted: what is stored, and with it the
         # last digits of a kernel, must not depend on their number.
         needed = 4.0 * n_samples**2
-        limit = parse_bytes(self.max_memory) - needed
+        limit = parse_bytes(self.max_memory) if max_memory is None else max_memory
+        limit -= needed
         if isinstance(kernels, KernelBank):
             _check_bank(kernels, given)
             return kernels, limit
@@ -121,6 +123,7 @@ class KernelClusterer(ConstrainedClusterer):
             sample_weight=given.sample_weight,
             max_memory=limit,
             rng=given.rng,
+            known=known,
         )
         return bank, limit - bank.nbytes
 
@@ -206,7 +209,12 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
 
     _parameter_constraints = {
         **KernelClusterer._parameter_constraints,
-        "kernels": [StrOptions({"paper", "precomputed"}), list, tuple, KernelBank],
+        "kernels": [
+            StrOptions({"paper", "rich", "precomputed"}),
+            list,
+            tuple,
+            KernelBank,
+        ],
         "approximation": [
             StrOptions({"auto", "exact", "landmarks", "working_set", "nystroem"})
         ],
@@ -231,11 +239,17 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             n_others = self.working_rows if how == "working_set" else None
             work = working_set(given, n_others, self.n_clusters)
             local = work.problem(given)
+        # Spawned, so that kernels which do not need it draw as without it.
+        view_seed = int(given.rng.spawn(1)[0].integers(2**31))
+        known = Known(local.closure.linked, self.n_clusters, view_seed)
+        memory = parse_bytes(self.max_memory)
+        held_out_memory = self._share_for_held_out() * memory
+        memory -= held_out_memory
         with one_blas_thread():
             if how == "exact":
-                bank = self._bank(local, kernels, filter)
+                bank = self._bank(local, kernels, filter, known, memory)
             else:
-                bank = self._landmark_bank(local, kernels, filter, how)
+                bank = self._landmark_bank(local, kernels, filter, how, known, memory)
         seed = given.rng.integers(2**63)
         evaluator = Evaluator(
             bank,
@@ -265,13 +279,28 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
                 **fitted,
             }
 
+        def select(trials):
+            with one_blas_thread():
+                return self._worth(trials, bank, local, view_seed, held_out_memory)
+
         n_candidates = self._n_candidates(bank.n_weights)
-        self._fit_weights(given, bank.names, n_candidates, search, cluster)
+        self._fit_weights(given, bank.names, n_candidates, search, cluster, select)
         if not given.pairs.is_empty and self.n_clusters > 1:
             self._warn_of_idle_kernel()
         return self
 
-    def _landmark_bank(self, given, kernels, filter, how):
+    def _share_for_held_out(self):
+        """Return the part of the memory that is kept for the scores of held-out pairs.
+
+        Like ``_worth``, for subclasses that choose by such pairs too.
+        """
+        return 0.0
+
+    def _worth(self, trials, bank, given, seed, max_memory):
+        """Return what each trial of a search is worth, by which one is chosen."""
+        return None
+
+    def _landmark_bank(self, given, kernels, filter, how, known, max_memory):
         n_values = given.closure.n_samples * min(
             self.n_landmarks, given.closure.n_samples
         )
@@ -279,12 +308,12 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             given.data,
             kernels,
             n_landmarks=self.n_landmarks,
-            groups=None if how == "nystroem" else given.closure.linked,
             separate=how == "nystroem",
             filter=filter,
             sample_weight=given.sample_weight,
-            max_memory=parse_bytes(self.max_memory) - 4.0 * n_values,
+            max_memory=max_memory - 4.0 * n_values,
             rng=given.rng,
+            known=known,
         )
 
     def _spread(self, fitted, given, work, closure, core, is_final):
@@ -336,7 +365,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
 
     def _without_pairs(self):
         """Return the kernels to use when there is nothing to choose by, and warn."""
-        is_paper = is_named(self.kernels, "paper")
+        is_paper = is_named(self.kernels, "paper") or is_named(self.kernels, "rich")
         used = "the standardised linear kernel" if is_paper else "all kernels alike"
         warn_caller(
             f"{type(self).__name__} has no constraints to choose kernels by: it "

@@ -36,7 +36,9 @@ SEARCH_CONSTRAINTS = {
 class SearchClusterer(ConstrainedClusterer):
     """The choice of weights by a search."""
 
-    def _fit_weights(self, given, names, n_candidates, search, cluster):
+    def _fit_weights(
+        self, given, names, n_candidates, search, cluster, select=lambda trials: None
+    ):
         """Set the attributes of the best weights that a search finds.
 
         Parameters
@@ -52,6 +54,9 @@ class SearchClusterer(ConstrainedClusterer):
         cluster : callable
             Returns the fitted attributes that go with some weights, and as ``_reward``
             what they are worth if that may differ from what the search has found.
+        select : callable, optional
+            ``select(trials)`` returns what each trial is worth when the search is over,
+            -inf for those that are out; None: what the search has found.
         """
         data = {"estimator": self, "X": given.X, "y": given.y}
         context = self._init_callback_context(max_subtasks=n_candidates)
@@ -60,7 +65,9 @@ class SearchClusterer(ConstrainedClusterer):
 
         def attributes(trials, best, stopped_by):
             if trials:
-                fitted = _best_clustering(cluster, trials, best)
+                worth = select(trials)
+                best = best if worth is None else int(np.argmax(worth))
+                fitted = _best_clustering(cluster, trials, best, worth)
             else:
                 fitted = cluster(np.ones(len(names)))
             fitted.pop("_reward", None)
@@ -97,14 +104,15 @@ _MAX_FINALISTS = 5
 _SHORTFALL = 0.01
 
 
-def _best_clustering(cluster, trials, best):
+def _best_clustering(cluster, trials, best, worth=None):
     """Return the fitted attributes of the best candidate on all rows.
 
     A working set may have missed rows that spoil a kernel: outliers, of which there are
     few. If the reward falls short on all rows, candidates that were nearly as good get
     their chance.
     """
-    order = np.argsort([-trial.score for trial in trials], kind="stable").tolist()
+    worth = [trial.score for trial in trials] if worth is None else worth
+    order = np.argsort(np.negative(worth), kind="stable").tolist()
     order.remove(best)
     kept = None
     for place, i in enumerate([best, *order[: _MAX_FINALISTS - 1]]):
@@ -119,7 +127,7 @@ def _best_clustering(cluster, trials, best):
     return kept
 
 
-def run_candidates(model, evaluator, domain, rng, on_trial):
+def run_candidates(model, evaluator, domain, rng, on_trial, stop_score=1.0):
     """Run the search that an estimator's parameters describe."""
     seconds = evaluator.candidate_seconds
     method = search_for(model.search, domain, seconds, model.n_candidates)
@@ -128,6 +136,7 @@ def run_candidates(model, evaluator, domain, rng, on_trial):
         evaluator,
         engine_for(model.n_jobs),
         n_candidates=model.n_candidates,
+        stop_score=stop_score,
         patience=model.patience,
         time_limit=model.time_limit,
         tie_break=model.tie_break,

@@ -4,17 +4,11 @@ from numbers import Integral
 
 import numpy as np
 
-from linkwise.constraints import constraint_folds
 from linkwise.doors import Interval, Options, fit_context
 from linkwise.engines import engine_for
+from linkwise.estimators._held_out import held_out_evaluators
 from linkwise.estimators._kernel_search import KernelSearchClusterer
-from linkwise.search import (
-    Evaluator,
-    RandomSearch,
-    SparseVectors,
-    reward_of,
-    run_search,
-)
+from linkwise.search import RandomSearch, SparseVectors, run_search
 
 
 class SingleKernelCSC(KernelSearchClusterer):
@@ -26,7 +20,7 @@ class SingleKernelCSC(KernelSearchClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernels : "paper", "precomputed", list or KernelBank, default="paper"
+    kernels : "paper", "rich", "precomputed", list or KernelBank, default="paper"
         The base kernels, as for :class:`KernelCSC`.
     cv : int, default=0
         0: choose by the pairs that also shape the start. 2 or more: choose by the mean
@@ -151,32 +145,12 @@ class _MeanOverFolds:
 
     def __init__(self, model, bank, given):
         try:
-            folds = constraint_folds(given.pairs, model.cv, given.rng)
+            folds = held_out_evaluators(model, bank, given, model.cv, given.rng)
+            self._folds = list(folds)
         except ValueError as error:
             raise ValueError(f"cv={model.cv}: {error}") from error
-        n_samples = given.closure.n_samples
-        self._bank = bank
-        self._folds = [
-            (
-                Evaluator(
-                    bank,
-                    train.closure(n_samples),
-                    model.n_clusters,
-                    max_iter=model.max_iter,
-                ),
-                reward_of(held_out.closure(n_samples), model.reward),
-            )
-            for train, held_out in folds
-        ]
 
     def __call__(self, weights):
         """Return the mean held-out score and the mean relative objective."""
-        space = self._bank.combine(weights)
-        results = [fold.cluster(space) for fold, _ in self._folds]
-        scores = [
-            reward(result.labels)
-            for result, (_, reward) in zip(results, self._folds, strict=True)
-        ]
-        objective = np.mean([result.objective for result in results])
-        evaluator = self._folds[0][0]
-        return np.mean(scores), evaluator.relative_objective(objective, weights)
+        scores, objectives = zip(*[fold(weights) for fold in self._folds], strict=True)
+        return np.mean(scores), np.mean(objectives)

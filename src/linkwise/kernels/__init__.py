@@ -20,6 +20,13 @@ from linkwise.kernels._families import (
     Sigmoid,
 )
 from linkwise.kernels._landmarks import LandmarkBank, LandmarkSpace, landmark_seconds
+from linkwise.kernels._learnt_views import (
+    Diffusion,
+    Discriminant,
+    ForestVotes,
+    Whitened,
+    WithinWhitened,
+)
 from linkwise.kernels._scaling import random_share
 from linkwise.kernels._spaces import (
     REBUILD_EVERY,
@@ -28,19 +35,23 @@ from linkwise.kernels._spaces import (
     GroupSums,
     Space,
 )
-from linkwise.kernels._views import Raw, Standardized, View
+from linkwise.kernels._views import Known, Raw, Standardized, View
 
 __all__ = [
     "RBF",
     "REBUILD_EVERY",
     "Bank",
     "CombinedKernel",
+    "Diffusion",
+    "Discriminant",
     "FeatureScales",
     "FeatureSpace",
+    "ForestVotes",
     "GramSpace",
     "GroupSums",
     "Kernel",
     "KernelBank",
+    "Known",
     "LandmarkBank",
     "LandmarkSpace",
     "Laplacian",
@@ -54,6 +65,8 @@ __all__ = [
     "Space",
     "Standardized",
     "View",
+    "Whitened",
+    "WithinWhitened",
     "distinct_rows",
     "feature_seconds",
     "gram_seconds",

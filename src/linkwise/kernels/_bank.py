@@ -11,6 +11,7 @@ from linkwise.kernels._entries import (
     Entry,
     Views,
     name_of,
+    relearnt,
     resolve,
     sources_of,
 )
@@ -29,7 +30,7 @@ from linkwise.kernels._scaling import (
     survivors,
 )
 from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space, Totals
-from linkwise.kernels._views import Points
+from linkwise.kernels._views import Known, Points
 
 
 class Bank(Protocol):
@@ -142,6 +143,7 @@ class KernelBank(ScaledKernels):
         sample_weight: FloatArray | None = None,
         max_memory: float = np.inf,
         rng: np.random.Generator | None = None,
+        known: Known | None = None,
     ) -> "KernelBank":
         """Return the bank of some kernels on the rows of X.
 
@@ -149,11 +151,11 @@ class KernelBank(ScaledKernels):
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or sequence
             The data; a :class:`SeveralSets` holds several with the same rows.
-        kernels : "paper" or list, default="paper"
-            Of a list, each element is "paper", "rbf" (one Gaussian kernel on the
-            standardised data, its width the median distance), a kernel, a pair (view,
-            kernel), a Gram matrix or a :class:`Precomputed`. A kernel is anything that
-            returns a matrix when called with two collections of rows.
+        kernels : "paper", "rich" or list, default="paper"
+            Of a list, each element is "paper", "rich", "rbf" (one Gaussian kernel on
+            the standardised data, its width the median distance), a kernel, a pair
+            (view, kernel), a Gram matrix or a :class:`Precomputed`. A kernel is
+            anything that returns a matrix when called with two collections of rows.
         filter : {"ratio", "none"}, default="ratio"
             Which usable kernels to keep, see :func:`passes_ratio`. If none passes the
             ratio rule, all usable ones are kept.
@@ -163,6 +165,8 @@ class KernelBank(ScaledKernels):
             Bytes that the bank may hold.
         rng : numpy.random.Generator, optional
             Draws the rows from which kernel widths are set.
+        known : Known, optional
+            What is known of the rows, for views that are learnt from it.
 
         Raises
         ------
@@ -175,8 +179,20 @@ class KernelBank(ScaledKernels):
         sources = sources_of(X)
         n_samples = Points(sources[0]).n_points
         weight = np.ones(n_samples) if sample_weight is None else sample_weight
-        mass = float(weight.sum())
-        entries, views = resolve(sources, kernels, sample_weight, n_samples, rng)
+        entries, views = resolve(sources, kernels, sample_weight, n_samples, rng, known)
+        return cls._of(entries, views, weight, filter, max_memory)[0]
+
+    @classmethod
+    def _of(
+        cls,
+        entries: list[Entry],
+        views: Views,
+        weight: FloatArray,
+        filter: str,
+        max_memory: float,
+    ) -> tuple["KernelBank", list[int]]:
+        """Return the bank of kernels on fitted views, and which of them it has kept."""
+        n_samples, mass = len(weight), float(weight.sum())
         evaluation = Evaluation(n_samples, entries, views)
         # How many packed matrices may be held.
         room = max_memory / (4 * packed_size(n_samples))
@@ -207,7 +223,7 @@ class KernelBank(ScaledKernels):
             if old in stored:
                 packed[new] = stored[old]
                 packed[new] *= np.float32(norms[new] * units[old])
-        return cls(
+        bank = cls(
             n_samples,
             weight,
             [name_of(entries[i], views) for i in kept],
@@ -217,6 +233,56 @@ class KernelBank(ScaledKernels):
             packed,
             bases,
             {new: centres[old] for new, old in enumerate(kept) if old in centres},
+        )
+        return bank, kept
+
+    def relearnt(
+        self, X: Any, known: Known, max_memory: float = np.inf
+    ) -> "KernelBank":
+        """Return this bank with views learnt anew from other groups.
+
+        The kernels are the same, and matrices that do not depend on groups are shared.
+        A kernel that is of no use with these groups stays as it was.
+
+        Parameters
+        ----------
+        X : array or SeveralSets
+            The data that the bank was built from.
+        known : Known
+            With fewer than two groups nothing changes.
+        max_memory : float, default=inf
+            Bytes for the matrices that are new.
+        """
+        positions, views = relearnt(
+            self._entries, self._views, sources_of(X), self.sample_weight, known
+        )
+        if not positions:
+            return self
+        part, kept = self._of(
+            [self._entries[i] for i in positions],
+            views,
+            self.sample_weight,
+            "none",
+            max_memory,
+        )
+        norms, stored, centres = self._norms.copy(), dict(self._stored), self._centres
+        for j, position in enumerate(kept):
+            i = positions[position]
+            norms[i] = part._norms[j]
+            stored.pop(i, None)
+            centres = {at: c for at, c in centres.items() if at != i}
+            if j in part._stored:
+                stored[i] = part._stored[j]
+            if j in part._centres:
+                centres[i] = part._centres[j]
+        return replace(
+            self,
+            _views=views,
+            _norms=norms,
+            _stored=stored,
+            _bases=self._bases | part._bases,
+            _centres=centres,
+            _known=None,
         )
 
     def __repr__(self) -> str:

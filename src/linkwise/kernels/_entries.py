@@ -13,9 +13,11 @@ from linkwise.kernels._families import (
     Kernel,
     Precomputed,
     base_scales,
+    learnt_kernels,
     paper_kernels,
 )
-from linkwise.kernels._views import BASES, Points, Raw, Standardized, View
+from linkwise.kernels._learnt_views import learnt_views
+from linkwise.kernels._views import BASES, Known, Points, Raw, Standardized, View
 
 
 class Entry(NamedTuple):
@@ -131,6 +133,7 @@ def resolve(
     sample_weight: FloatArray | None,
     n_samples: int,
     rng: np.random.Generator,
+    known: Known | None = None,
 ) -> tuple[list[Entry], Views]:
     """Return the kernels asked for, each with its view, and the fitted views."""
     entries: list[Entry] = []
@@ -140,22 +143,27 @@ def resolve(
     def view_of(source: int, view: View) -> int:
         if (source, view) not in fitted:
             fitted[source, view] = len(views.views)
-            learnt = view.fit(sources[source], sample_weight)
+            learnt, points = _fitted(view, sources[source], sample_weight, known)
             views.sources.append(source)
             views.views.append(learnt)
-            views.points.append(learnt.transform(sources[source]))
+            views.points.append(points)
         return fitted[source, view]
 
     items = [kernels] if isinstance(kernels, str) else list(kernels)
     if not items:
         raise ValueError("kernels=[]: give at least one kernel.")
     for position, item in enumerate(items):
-        if isinstance(item, str) and item == "paper":
+        if isinstance(item, str) and item in ("paper", "rich"):
             for source in range(len(sources)):
                 for view in (Raw(), Standardized()):
                     v = view_of(source, view)
                     found = paper_kernels(base_scales(views.points[v], rng))
                     entries += [Entry(v, kernel) for kernel in found]
+                if item == "rich":
+                    for learnt in learnt_views(sources[source], known):
+                        v = view_of(source, learnt)
+                        found = learnt_kernels(base_scales(views.points[v], rng))
+                        entries += [Entry(v, kernel) for kernel in found]
         elif isinstance(item, str) and item == "rbf":
             for source in range(len(sources)):
                 v = view_of(source, Standardized())
@@ -176,10 +184,45 @@ def resolve(
         else:
             raise ValueError(
                 f"kernels[{position}] = {item!r} is not a kernel: allowed are "
-                '"paper", "rbf", a kernel object or function of two collections of '
-                "rows, a pair (view, kernel), a Gram matrix (ndarray), or Precomputed."
+                '"paper", "rich", "rbf", a kernel object or function of two '
+                "collections of rows, a pair (view, kernel), a Gram matrix (ndarray), "
+                "or Precomputed."
             )
     return entries, views
+
+
+def _fitted(
+    view: View, X: Any, sample_weight: FloatArray | None, known: Known | None
+) -> tuple[View, Points]:
+    """Return a view that is fitted to X, and the points of X in it."""
+    if hasattr(view, "fit_transform"):
+        learnt, points = view.fit_transform(X, sample_weight, known)
+        return learnt, points
+    learnt = view.fit(X, sample_weight, known)
+    return learnt, learnt.transform(X)
+
+
+def relearnt(
+    entries: list[Entry],
+    views: Views,
+    sources: SeveralSets,
+    sample_weight: FloatArray | None,
+    known: Known,
+) -> tuple[list[int], Views]:
+    """Return which kernels look at views learnt from groups, and these views anew.
+
+    Other views are as they were, and have no points.
+    """
+    learnt, points = list(views.views), [Points(None) for _ in views.views]
+    changed = set()
+    if known.n_groups >= 2:
+        for v, view in enumerate(views.views):
+            if getattr(view, "uses_groups", False):
+                X = sources[views.sources[v]]
+                learnt[v], points[v] = _fitted(view, X, sample_weight, known)
+                changed.add(v)
+    positions = [i for i, entry in enumerate(entries) if entry.view in changed]
+    return positions, views._replace(views=learnt, points=points)
 
 
 def _checked(kernel: Precomputed, n_samples: int, position: int) -> Precomputed:

@@ -7,11 +7,13 @@ are exact for the points; only the centres are confined to the span of the landm
 
 Centres are means of many rows. Where rows are nearly orthogonal, a mean of many is far
 from the span of a few. So some landmarks can be means themselves: of rows that are
-known to belong together.
+nearest to the same group of rows known to belong together. Not of the group itself: its
+rows would be drawn to the mean that they are part of, under any kernel, and so seem to
+keep together.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ import scipy.linalg
 from scipy.linalg import lapack
 from scipy.sparse import issparse
 from sklearn.cluster import kmeans_plusplus
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
@@ -32,12 +35,14 @@ from linkwise.kernels._entries import (
     Views,
     called,
     name_of,
+    relearnt,
     resolve,
     sources_of,
 )
 from linkwise.kernels._evaluation import Base
 from linkwise.kernels._families import ElementwiseKernel, Precomputed
 from linkwise.kernels._jit import add_rows
+from linkwise.kernels._learnt_views import WithinWhitened
 from linkwise.kernels._scaling import (
     KernelSums,
     is_far_from_origin,
@@ -45,7 +50,7 @@ from linkwise.kernels._scaling import (
     survivors,
 )
 from linkwise.kernels._spaces import RowSpace, Totals, largest_distance, row_totals
-from linkwise.kernels._views import BASES, Points, Standardized
+from linkwise.kernels._views import BASES, Known, Points, Standardized, View
 
 LandmarkChoice = Literal["uniform", "kmeans++"]
 
@@ -151,12 +156,12 @@ class LandmarkBank(ScaledKernels):
         *,
         n_landmarks: int = 150,
         choice: LandmarkChoice = "uniform",
-        groups: IntArray | None = None,
         separate: bool = False,
         filter: str = "ratio",
         sample_weight: FloatArray | None = None,
         max_memory: float = np.inf,
         rng: np.random.Generator | None = None,
+        known: Known | None = None,
     ) -> "LandmarkBank":
         """Return the bank of some kernels on the rows of X.
 
@@ -169,14 +174,14 @@ class LandmarkBank(ScaledKernels):
         choice : {"uniform", "kmeans++"}, default="uniform"
             How landmarks are drawn from the rows: all alike, or far from each other in
             the standardised data, by weight.
-        groups : ndarray of shape (n_samples,), optional
-            Groups of rows that belong together; -1 for rows of none. Up to a third of
-            the landmarks are means of the largest groups, or of a sample of their
-            rows, so that centres of such groups are near the span of the landmarks.
         separate : bool, default=False
             Approximate each kernel by itself and then add them up, as the paper does:
             a little more accurate, but a combination is as many times wider as it has
-            kernels, and slower.
+            kernels, and slower. There are no means among the landmarks then.
+        known : Known, optional
+            What is known of the rows. Up to a third of the landmarks are means of rows
+            that are nearest to the same group, so that centres of clusters are near
+            the span of the landmarks; only for one matrix of numbers.
 
         Raises
         ------
@@ -189,14 +194,28 @@ class LandmarkBank(ScaledKernels):
         sources = sources_of(X)
         n_samples = Points(sources[0]).n_points
         weight = np.ones(n_samples) if sample_weight is None else sample_weight
-        entries, views = resolve(sources, kernels, sample_weight, n_samples, rng)
+        entries, views = resolve(sources, kernels, sample_weight, n_samples, rng, known)
         if any(isinstance(entry.kernel, Precomputed) for entry in entries):
             raise ValueError(
                 "kernels holds Gram matrices: landmarks need kernels that can be "
                 "computed. Use a KernelBank."
             )
+        groups = None if known is None or separate else known.groups
         landmarks, means = _drawn(sources, n_landmarks, weight, choice, groups, rng)
         rows = _Crossing(n_samples, landmarks, means, entries, views)
+        return cls._of(rows, weight, filter, max_memory, separate)[0]
+
+    @classmethod
+    def _of(
+        cls,
+        rows: "_Crossing",
+        weight: FloatArray,
+        filter: str,
+        max_memory: float,
+        separate: bool,
+    ) -> tuple["LandmarkBank", list[int]]:
+        """Return the bank of kernels on fitted views, and which of them it has kept."""
+        n_samples, landmarks, means, entries, views = rows
         n_landmarks = rows.n_landmarks
         # How many blocks of all rows may be held.
         room = max(0.0, max_memory) / (4.0 * n_samples * n_landmarks)
@@ -218,8 +237,8 @@ class LandmarkBank(ScaledKernels):
                 scaled[new] = stored.pop(old)
                 scaled[new] *= np.float32(norms[new] * parts[old].sums.unit)
         del stored
-        points = [p[landmarks] for p in views.points]
-        return cls(
+        points = [p if p.values is None else p[landmarks] for p in views.points]
+        bank = cls(
             n_samples,
             weight,
             [name_of(entries[i], views) for i in kept],
@@ -240,6 +259,49 @@ class LandmarkBank(ScaledKernels):
             bases,
             separate,
             means,
+        )
+        return bank, kept
+
+    def relearnt(
+        self, X: Any, known: Known, max_memory: float = np.inf
+    ) -> "LandmarkBank":
+        """Return this bank with views learnt anew, as :meth:`KernelBank.relearnt`."""
+        positions, views = relearnt(
+            self._entries, self._views, sources_of(X), self.sample_weight, known
+        )
+        if not positions:
+            return self
+        entries = [self._entries[i] for i in positions]
+        rows = _Crossing(self.n_samples, self.landmarks, self._means, entries, views)
+        part, kept = self._of(
+            rows, self.sample_weight, "none", max_memory, self._separate
+        )
+        norms, stored, centres = (
+            self._norms.copy(),
+            dict(self._stored),
+            list(self._centres),
+        )
+        among, diagonals = self._among.copy(), self._diagonals.copy()
+        for j, position in enumerate(kept):
+            i = positions[position]
+            norms[i], centres[i] = part._norms[j], part._centres[j]
+            among[i], diagonals[i] = part._among[j], part._diagonals[j]
+            stored.pop(i, None)
+            if j in part._stored:
+                stored[i] = part._stored[j]
+        points = [
+            old if new.values is None else new
+            for old, new in zip(self._views.points, part._views.points, strict=True)
+        ]
+        return replace(
+            self,
+            _views=views._replace(points=points),
+            _norms=norms,
+            _centres=centres,
+            _among=among,
+            _diagonals=diagonals,
+            _stored=stored,
+            _bases=self._bases | part._bases,
         )
 
     def __repr__(self) -> str:
@@ -618,7 +680,9 @@ def _drawn(
         rows = np.arange(len(sample_weight))
     if n_landmarks >= len(rows):
         return rows, None
-    members = _members(groups, n_landmarks, rng)
+    members: list[IntArray] = []
+    if groups is not None and len(sources) == 1 and _is_matrix(X):
+        members = _members(X, groups, n_landmarks, sample_weight, rng)
     n_single = n_landmarks - len(members)
     if choice == "kmeans++":
         single = _far_rows(X, n_single, sample_weight, rng)
@@ -632,37 +696,69 @@ def _drawn(
 
 
 def _members(
-    groups: IntArray | None, n_landmarks: int, rng: np.random.Generator
+    X: Any,
+    groups: IntArray,
+    n_landmarks: int,
+    sample_weight: FloatArray,
+    rng: np.random.Generator,
 ) -> list[IntArray]:
-    """Return the rows of the largest groups, a sample of each where they are many."""
-    if groups is None or not (groups >= 0).any():
-        return []
+    """Return rows that are nearest to each of the largest groups, a sample of them."""
     sizes = np.bincount(groups[groups >= 0])
     largest = np.argsort(-sizes, kind="stable")[: int(_SHARE_OF_MEANS * n_landmarks)]
-    sizes = sizes[largest]
-    limits = np.arange(1, sizes.max(initial=1) + 1)
-    n_rows = np.minimum(sizes, limits[:, None]).sum(axis=1)
-    limit = max(1, int(np.sum(n_rows <= _ROWS_OF_MEANS * n_landmarks)))
-    members = [np.flatnonzero(groups == group) for group in largest[sizes > 1]]
+    largest = largest[sizes[largest] > 1]
+    if len(largest) == 0:
+        return []
+    # Under a metric learnt from the groups, so that rows of one cluster are together.
+    view: View = Standardized() if issparse(X) else WithinWhitened()
+    points = view.fit(X, sample_weight, Known(groups, len(largest))).transform(X).values
+    centres = np.concatenate(
+        [np.reshape(points[groups == g].mean(axis=0), (1, -1)) for g in largest]
+    )
+    nearest = pairwise_distances_argmin(points, centres)
+    members = [np.flatnonzero(nearest == j) for j in range(len(largest))]
+    members = [rows for rows in members if len(rows) > 1]
+    sizes = np.array([len(rows) for rows in members])
+    limit = _largest_limit(sizes, _ROWS_OF_MEANS * n_landmarks)
     return [
-        m if len(m) <= limit else np.sort(rng.choice(m, limit, replace=False))
-        for m in members
+        rows if len(rows) <= limit else np.sort(rng.choice(rows, limit, replace=False))
+        for rows in members
     ]
+
+
+def _largest_limit(sizes: IntArray, total: int) -> int:
+    """Return how many each may have at the most, so that all have no more than this."""
+    low, high = 1, max(1, int(sizes.max(initial=1)))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(sizes, middle).sum() <= total:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _is_matrix(X: Any) -> bool:
+    return hasattr(X, "shape") and len(X.shape) == 2
+
+
+def _scaled(X: Any, sample_weight: FloatArray) -> Any:
+    """Return the rows with columns of spread 1."""
+    spread = Standardized().fit(X, sample_weight).scale
+    assert spread is not None
+    return X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
 
 
 def _far_rows(
     X: Any, n_landmarks: int, sample_weight: FloatArray, rng: np.random.Generator
 ) -> IntArray:
     """Return different rows that lie far from each other in the standardised data."""
-    if not hasattr(X, "shape") or len(X.shape) != 2:
+    if not _is_matrix(X):
         raise ValueError(
             'choice="kmeans++" needs rows of numbers; X holds other objects. Use '
             'choice="uniform".'
         )
     seed = int(rng.integers(2**31))
-    spread = Standardized().fit(X, sample_weight).scale
-    assert spread is not None
-    scaled = X.multiply(1.0 / spread).tocsr() if issparse(X) else X / spread
+    scaled = _scaled(X, sample_weight)
     found = kmeans_plusplus(
         scaled, n_landmarks, sample_weight=sample_weight, random_state=seed
     )[1]

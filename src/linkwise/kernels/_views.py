@@ -1,14 +1,14 @@
 """Views: the forms in which kernels see the data."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from linkwise._typing import FloatArray
+from linkwise._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,33 @@ class Points:
         return Points(self.values[rows], self.origin)
 
 
-class View(Protocol):
-    """A form of the data; ``fit`` learns it, ``transform`` applies it to any rows."""
+class Known(NamedTuple):
+    """What is known of the rows, for views that are learnt from it."""
 
-    def fit(self, X: Any, sample_weight: FloatArray | None = None) -> Self:
+    groups: IntArray  # (n,), group of rows that belong together; -1: not known
+    n_clusters: int
+    seed: int = 0
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(np.unique(self.groups[self.groups >= 0]))
+
+
+class View(Protocol):
+    """A form of the data; ``fit`` learns it, ``transform`` applies it to any rows.
+
+    A view whose training points are not what ``transform`` makes of the training rows
+    has ``fit_transform`` as well, with the parameters of ``fit``: it returns the fitted
+    view and the points. One that is learnt from groups has ``uses_groups = True``.
+    """
+
+    def fit(
+        self,
+        X: Any,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> Self:
         """Return this view, fitted to X."""
 
     def transform(self, X: Any) -> Points:
@@ -53,7 +76,12 @@ class View(Protocol):
 class Raw:
     """The data as they are."""
 
-    def fit(self, X: Any, sample_weight: FloatArray | None = None) -> "Raw":
+    def fit(
+        self,
+        X: Any,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "Raw":
         """Return this view: there is nothing to learn."""
         return self
 
@@ -69,7 +97,12 @@ class Standardized:
     mean: FloatArray | None = field(default=None, repr=False, compare=False)  # (d,)
     scale: FloatArray | None = field(default=None, repr=False, compare=False)  # (d,)
 
-    def fit(self, X: Any, sample_weight: FloatArray | None = None) -> "Standardized":
+    def fit(
+        self,
+        X: Any,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "Standardized":
         """Return this view with the means and deviations of the columns of X."""
         weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         weight = weight / weight.sum()

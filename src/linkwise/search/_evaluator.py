@@ -40,6 +40,8 @@ class Evaluator:
         Limit on the iterations of k-means.
     unrest : float, default=0.0
         Share of the points that may still want to move when a candidate is judged.
+    judge : Closure, optional
+        Pairs that labels are scored by, if not those of ``closure``.
     """
 
     def __init__(
@@ -51,11 +53,12 @@ class Evaluator:
         reward: Reward = "share",
         max_iter: int = 300,
         unrest: float = 0.0,
+        judge: Closure | None = None,
     ) -> None:
         self._bank = bank
         self._closure = closure
         self._n_clusters = n_clusters
-        self._score = reward_of(closure, reward)
+        self._score = reward_of(closure if judge is None else judge, reward)
         self._max_iter = max_iter
         self._unrest = unrest
         self._share = random_share(float(bank.sample_weight.sum()), n_clusters)

@@ -1,0 +1,301 @@
+"""Views that are learnt from all rows, or from what is known of some of them.
+
+Each looks at standardised columns. What is known are groups of rows that belong
+together; which groups differ is not used. Pairs shape the view, they do not become
+distances: whether a view is any good, the search finds out.
+"""
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse import csr_array, diags_array, eye_array, issparse
+from scipy.sparse.linalg import eigsh
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import NearestNeighbors
+
+from linkwise._typing import FloatArray
+from linkwise.kernels._views import Known, Points, Standardized, View
+
+# Share of the variance that principal components keep, and how many they are at most:
+# the time of what follows grows with their third power.
+_VARIANCE_KEPT = 0.999
+_MAX_COMPONENTS = 300
+# Rows among which neighbours are looked for; others are placed by their neighbours.
+_MAX_GRAPH_ROWS = 5_000
+_DENSE_GRAPH_ROWS = 500
+# Least eigenvalue by which the place of a new row is divided.
+_LEAST_EIGENVALUE = 0.1
+_DIFFUSION_STEPS = 4
+_N_TREES = 100
+
+
+def learnt_views(X: Any, known: Known | None) -> list[View]:
+    """Return the views that can be learnt for some data: none for sparse ones."""
+    if issparse(X) or X.shape[0] < 3:
+        return []
+    views: list[View] = [Whitened()]
+    if known is not None and known.n_groups >= 1:
+        views.append(WithinWhitened())
+    if known is not None and known.n_groups >= 2:
+        views += [Discriminant(), ForestVotes()]
+    views += [Diffusion(n_neighbors) for n_neighbors in (5, 10, 20)]
+    return views
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A linear map of the standardised columns."""
+
+    _scaling: Standardized | None = field(default=None, repr=False, compare=False)
+    _map: FloatArray | None = field(default=None, repr=False, compare=False)  # (d, c)
+
+    def fit(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> Any:
+        """Return this view, fitted to X."""
+        scaling = Standardized().fit(X, sample_weight)
+        scaled = scaling.transform(X).values
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        components, variances = _principal(scaled, weight / weight.sum())
+        found = self._of_components(scaled @ components, variances, known)
+        return replace(self, _scaling=scaling, _map=components @ found)
+
+    def _of_components(
+        self, rows: FloatArray, variances: FloatArray, known: Known | None
+    ) -> FloatArray:
+        """Return the map of the principal components."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Points:
+        """Return the points of X in this view."""
+        assert self._scaling is not None, "fit comes first"
+        return Points(self._scaling.transform(X).plain() @ self._map)
+
+
+@dataclass(frozen=True)
+class Whitened(_Linear):
+    """Principal components, each of variance 1."""
+
+    def _of_components(
+        self, rows: FloatArray, variances: FloatArray, known: Known | None
+    ) -> FloatArray:
+        return np.diag(1.0 / np.sqrt(variances))
+
+
+@dataclass(frozen=True)
+class WithinWhitened(_Linear):
+    """Directions in which rows of one group differ get the same spread as others.
+
+    The pooled covariance inside groups is shrunk towards a multiple of the identity,
+    the more the fewer rows there are for its size.
+    """
+
+    uses_groups: ClassVar[bool] = True
+
+    def _of_components(
+        self, rows: FloatArray, variances: FloatArray, known: Known | None
+    ) -> FloatArray:
+        assert known is not None, "this view needs groups"
+        within, _, _ = _within_groups(rows, known)
+        values, vectors = scipy.linalg.eigh(within)
+        return np.asarray(vectors / np.sqrt(values))
+
+
+@dataclass(frozen=True)
+class Discriminant(_Linear):
+    """Directions in which groups differ most, relative to the spread inside them."""
+
+    uses_groups: ClassVar[bool] = True
+
+    def _of_components(
+        self, rows: FloatArray, variances: FloatArray, known: Known | None
+    ) -> FloatArray:
+        assert known is not None, "this view needs groups"
+        within, means, sizes = _within_groups(rows, known)
+        means = means - sizes @ means / sizes.sum()
+        between = means.T @ (sizes[:, None] * means) / sizes.sum()
+        n_directions = min(max(2, known.n_clusters - 1), len(sizes) - 1, len(within))
+        first = len(within) - n_directions
+        _, vectors = scipy.linalg.eigh(
+            between, within, subset_by_index=[first, len(within) - 1]
+        )
+        return np.asarray(vectors[:, ::-1])
+
+
+def _principal(rows: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return principal directions of centred rows, (d, c), and their variances."""
+    n, d = rows.shape
+    if d <= n:
+        values, vectors = scipy.linalg.eigh(rows.T @ (share[:, None] * rows))
+    else:
+        root = np.sqrt(share)[:, None] * rows
+        values, left = scipy.linalg.eigh(root @ root.T)
+        vectors = root.T @ left / np.sqrt(np.maximum(values, 1e-300))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    total = np.cumsum(np.maximum(values, 0.0))
+    n_kept = 1 + int(np.searchsorted(total, _VARIANCE_KEPT * total[-1]))
+    n_kept = min(
+        n_kept, _MAX_COMPONENTS, max(1, int(np.sum(values > 1e-9 * values[0])))
+    )
+    variances = np.maximum(values[:n_kept], np.finfo(np.float64).tiny)
+    return np.ascontiguousarray(vectors[:, :n_kept]), variances
+
+
+def _within_groups(
+    rows: FloatArray, known: Known
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the covariance inside groups, shrunk, and the groups' means and sizes."""
+    inside = known.groups >= 0
+    _, group = np.unique(known.groups[inside], return_inverse=True)
+    rows = rows[inside]
+    sizes = np.bincount(group).astype(np.float64)
+    member = csr_array((np.ones(len(rows)), (group, np.arange(len(rows)))))
+    means = np.asarray(member @ rows) / sizes[:, None]
+    rest = rows - means[group]
+    d, n_free = rows.shape[1], len(rows) - len(sizes)
+    covariance = rest.T @ rest / max(n_free, 1)
+    size = float(np.trace(covariance)) / d
+    if size <= 0.0:  # groups of equal rows
+        return np.eye(d), means, sizes
+    # The last term keeps directions without any spread from dividing by zero.
+    share = d / (d + n_free)
+    shrunk = (1.0 - share) * covariance + (share + 1e-9) * size * np.eye(d)
+    return shrunk, means, sizes
+
+
+@dataclass(frozen=True)
+class Diffusion:
+    """Where a random walk between neighbours leads: rows of one dense region are near.
+
+    The coordinates of a new row are those of its neighbours, averaged. For a training
+    row that is about, but not exactly, where it was in training, for the neighbours
+    that it is a neighbour of count there as well.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours of each row.
+    """
+
+    n_neighbors: int = 10
+    _scaling: Standardized | None = field(default=None, repr=False, compare=False)
+    _index: Any = field(default=None, repr=False, compare=False)
+    _places: FloatArray | None = field(default=None, repr=False, compare=False)
+
+    def fit(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "Diffusion":
+        """Return this view, fitted to X."""
+        return self.fit_transform(X, sample_weight, known)[0]
+
+    def fit_transform(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> tuple["Diffusion", Points]:
+        """Return this view, fitted to X, and the points of X."""
+        scaling = Standardized().fit(X, sample_weight)
+        scaled = scaling.transform(X).values
+        seed, n_clusters = (0, 8) if known is None else (known.seed, known.n_clusters)
+        few = np.arange(len(X))
+        if len(X) > _MAX_GRAPH_ROWS:
+            rng = np.random.default_rng(seed)
+            few = np.sort(rng.choice(len(X), _MAX_GRAPH_ROWS, replace=False))
+        # A row is a neighbour of itself, as a new one is of its likeness.
+        n_neighbors = min(self.n_neighbors + 1, len(few))
+        index = NearestNeighbors(n_neighbors=n_neighbors).fit(scaled[few])
+        graph = index.kneighbors_graph(scaled[few])
+        graph = graph.maximum(graph.T).maximum(eye_array(len(few), format="csr"))
+        degree = np.asarray(graph.sum(axis=1)).ravel()
+        root = diags_array(1.0 / np.sqrt(degree))
+        values, vectors = _leading(root @ graph @ root, min(n_clusters, len(few) - 1))
+        places = vectors * np.maximum(values, 0.0) ** _DIFFUSION_STEPS
+        places *= np.sqrt(len(few))
+        # What a neighbour adds to the place of a new row.
+        steps = np.maximum(values, _LEAST_EIGENVALUE)
+        shares = places / steps / np.sqrt(n_neighbors * degree)[:, None]
+        fitted = replace(self, _scaling=scaling, _index=index, _places=shares)
+        points = Points(places) if len(few) == len(X) else fitted.transform(X)
+        return fitted, points
+
+    def transform(self, X: Any) -> Points:
+        """Return the points of X in this view."""
+        assert self._scaling is not None and self._places is not None
+        near = self._index.kneighbors(
+            self._scaling.transform(X).plain(), return_distance=False
+        )
+        return Points(self._places[near].sum(axis=1))
+
+
+def _leading(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a sparse symmetric matrix, and the vectors."""
+    size = matrix.shape[0]
+    n_vectors = max(1, n_vectors)
+    if size <= max(_DENSE_GRAPH_ROWS, 3 * n_vectors):
+        values, vectors = scipy.linalg.eigh(
+            matrix.toarray(), subset_by_index=[size - n_vectors, size - 1]
+        )
+    else:
+        start = np.random.default_rng(0).normal(size=size)
+        values, vectors = eigsh(matrix, n_vectors, which="LA", v0=start, tol=1e-6)
+    return values, vectors
+
+
+@dataclass(frozen=True)
+class ForestVotes:
+    """To which group the trees of a random forest would count a row.
+
+    The trees are grown with the groups as classes. For rows of groups, only those trees
+    vote that were grown without them; as new rows they would be judged by all trees,
+    and so be nearer to their own group.
+    """
+
+    uses_groups: ClassVar[bool] = True
+
+    _forest: Any = field(default=None, repr=False, compare=False)
+
+    def fit(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "ForestVotes":
+        """Return this view, fitted to X."""
+        return self.fit_transform(X, sample_weight, known)[0]
+
+    def fit_transform(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> tuple["ForestVotes", Points]:
+        """Return this view, fitted to X, and the points of X."""
+        assert known is not None, "this view needs groups"
+        inside = np.flatnonzero(known.groups >= 0)
+        forest = RandomForestClassifier(
+            _N_TREES, oob_score=True, random_state=known.seed % 2**32
+        )
+        with warnings.catch_warnings():
+            # Of rows that every tree was grown with, there is no vote: see below.
+            warnings.simplefilter("ignore")
+            forest.fit(X[inside], known.groups[inside])
+        votes = forest.predict_proba(X)
+        own = forest.oob_decision_function_
+        sizes = np.bincount(forest.classes_.searchsorted(known.groups[inside]))
+        own[~np.isfinite(own).all(axis=1)] = sizes / len(inside)
+        votes[inside] = own
+        return replace(self, _forest=forest), Points(np.sqrt(votes))
+
+    def transform(self, X: Any) -> Points:
+        """Return the points of X in this view."""
+        return Points(np.sqrt(self._forest.predict_proba(X)))
