@@ -1,6 +1,7 @@
-"""KernelCSC on real data sets, with the pairs of the paper's protocol."""
+"""Methods on real data sets."""
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from linkwise import Constraints, KernelCSC
+from linkwise.baselines import ITML, _itml
 
 FOLDER = os.environ.get("LINKWISE_PMLB")
 
@@ -44,3 +46,26 @@ def test_pairs_improve_on_k_means_on_rows_without_pairs():
         )
     kernel_csc, k_means = np.mean(scores, axis=0)
     assert kernel_csc > k_means
+
+
+def test_columns_that_are_nearly_equal_do_not_ruin_itml(monkeypatch):
+    X, y = load("Hill_Valley_with_noise")
+    X = StandardScaler().fit_transform(X)
+    pairs = Constraints.sample(y, 500, random_state=0, rows=np.arange(300))
+    model = ITML(max_iter=20, max_pairs=5000, random_state=0)
+    by_root = []
+    monkeypatch.setattr(
+        _itml,
+        "_swept_by_root",
+        lambda *args, sweep=_itml._swept_by_root: (
+            by_root.append(sweep(*args)) or by_root[0]
+        ),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, constraints=pairs)
+    # Rounding makes the metric itself indefinite within two sweeps.
+    assert len(by_root) == 1
+    values = np.linalg.eigvalsh(model.metric_)
+    assert values[0] > -1e-12 * values[-1]
+    assert np.isfinite(model.objective_) and np.isfinite(model.components_).all()

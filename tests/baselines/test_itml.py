@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.contracts.compiled import watch_compiled
 
 from linkwise import Constraints, ConstraintWarning
-from linkwise.baselines import _jit_projections
+from linkwise.baselines import _itml, _jit_projections
 from linkwise.baselines._itml import ITML
 from linkwise.baselines._jit_projections import project_in_turn
 from linkwise.baselines._metric_learner import entailed_pairs
@@ -233,7 +233,23 @@ def test_every_compiled_loop_equals_its_source(monkeypatch, few_sweeps):
     for seed in range(3):
         X, pairs = draw_problem(seed)
         ITML(max_iter=20).fit(X, constraints=pairs)
+    monkeypatch.setattr(_itml, "_swept", lambda *args: (None, 0, False))
+    ITML(max_iter=20).fit(X, constraints=pairs)
     assert compiled <= called
+
+
+# Collapse ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sweeps_over_a_root_give_the_same_metric(seed, monkeypatch, few_sweeps):
+    X, pairs = draw_problem(seed)
+    plain = ITML().fit(X, constraints=pairs)
+    monkeypatch.setattr(_itml, "_swept", lambda *args: (None, 0, False))
+    by_root = ITML().fit(X, constraints=pairs)
+    assert by_root.n_iter_ == plain.n_iter_
+    assert_allclose(by_root.metric_, plain.metric_, rtol=1e-8, atol=1e-10)
+    assert by_root.objective_ == pytest.approx(plain.objective_)
 
 
 # Bounds ----------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist, squareform
 
-from linkwise.baselines._jit_projections import project_in_turn
+from linkwise.baselines._jit_projections import project_in_turn, project_root_in_turn
 from linkwise.baselines._metric_learner import (
     LearnedMetric,
     MetricLearner,
@@ -137,21 +137,52 @@ def nearest_metric(pairs, bounds, gamma, *, tol, max_iter):
     price = gamma * weights
     sign = np.repeat([1.0, -1.0], counts)
     bound = np.repeat(bounds, counts)
+    problem = differences, sign, price, bound
+    metric, n_iter, converged = _swept(problem, tol, max_iter)
+    if metric is None:
+        metric, n_iter, converged = _swept_by_root(problem, tol, max_iter)
     n_features = differences.shape[1]
-    metric, product = np.eye(n_features), np.empty(n_features)
-    dual = np.zeros(len(sign))
-    n_iter, converged = 0, False
-    while not converged and n_iter < max_iter:
-        old = dual.copy()
-        project_in_turn(differences, sign, price, metric, bound, dual, product)
-        size = np.linalg.norm(dual) + np.linalg.norm(old)
-        converged = bool(size == 0 or np.abs(dual - old).sum() < tol * size)
-        n_iter += 1
     excess = _excess(metric, differences, sign, np.repeat(bounds, counts))
     divergence = np.trace(metric) - np.linalg.slogdet(metric)[1] - n_features
     broken = excess > 0
     objective = divergence + price[broken] @ excess[broken]
     return LearnedMetric(metric, float(objective), n_iter, converged)
+
+
+def _swept(problem, tol, max_iter):
+    """Return the metric after all sweeps, their number, and whether it came to rest.
+
+    The metric is None if it collapsed in some direction.
+    """
+    differences, sign, price, bound = problem
+    metric, product = np.eye(differences.shape[1]), np.empty(differences.shape[1])
+    bound, dual = bound.copy(), np.zeros(len(sign))
+    for n_iter in range(1, max_iter + 1):
+        old = dual.copy()
+        if not project_in_turn(differences, sign, price, metric, bound, dual, product):
+            return None, n_iter, False
+        if _is_at_rest(dual, old, tol):
+            return metric, n_iter, True
+    return metric, max_iter, False
+
+
+def _swept_by_root(problem, tol, max_iter):
+    """Do the same by a root of the metric: slower, but it cannot collapse."""
+    differences, sign, price, bound = problem
+    root, scratch = np.eye(differences.shape[1]), np.empty((2, differences.shape[1]))
+    bound, dual = bound.copy(), np.zeros(len(sign))
+    n_iter, converged = 0, False
+    while not converged and n_iter < max_iter:
+        old = dual.copy()
+        project_root_in_turn(differences, sign, price, root, bound, dual, *scratch)
+        converged = _is_at_rest(dual, old, tol)
+        n_iter += 1
+    return root.T @ root, n_iter, converged
+
+
+def _is_at_rest(dual, old, tol):
+    size = np.linalg.norm(dual) + np.linalg.norm(old)
+    return bool(size == 0 or np.abs(dual - old).sum() < tol * size)
 
 
 def _excess(metric, differences, sign, bound):

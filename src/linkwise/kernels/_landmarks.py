@@ -63,6 +63,8 @@ _ROWS_FOR_DIAGONAL = 64
 # made of at the most, in numbers of landmarks.
 _SHARE_OF_MEANS = 1 / 3
 _ROWS_OF_MEANS = 4
+# A group much smaller than the largest would take rows from the clusters of those.
+_LEAST_SIZE = 0.1
 # What is added to the diagonal of W, as a share of its trace: the least that rounding
 # to float32 allows. In an indefinite W, small eigenvalues are dropped instead.
 _RIDGE = 1e-9
@@ -705,7 +707,8 @@ def _members(
     """Return rows that are nearest to each of the largest groups, a sample of them."""
     sizes = np.bincount(groups[groups >= 0])
     largest = np.argsort(-sizes, kind="stable")[: int(_SHARE_OF_MEANS * n_landmarks)]
-    largest = largest[sizes[largest] > 1]
+    sizes = sizes[largest]
+    largest = largest[(sizes > 1) & (sizes >= _LEAST_SIZE * sizes.max(initial=0))]
     if len(largest) == 0:
         return []
     # Under a metric learnt from the groups, so that rows of one cluster are together.
