@@ -15,8 +15,10 @@ import typer
 
 import linkwise
 from linkwise.cli._errors import BadInputError, ExitCode
+from linkwise.cli._scheduler import scheduler_client
 from linkwise.cli._screen import Screen, counted
 from linkwise.experiments import (
+    ClusterError,
     Job,
     Plan,
     PlanError,
@@ -65,27 +67,33 @@ def chosen_plan(
 def run_bench(
     plan: Plan,
     store_path: Path,
-    n_jobs: int,
+    n_jobs: int | None,
+    scheduler: str | None,
     time_limit: str | None,
     redo_failed: bool,
     screen: Screen,
 ) -> None:
     """Carry out a plan and say how far it came."""
     start = time.monotonic()
-    jobs = jobs_of(plan)
-    with _watched(screen) as on_progress:
-        try:
+    jobs, store = jobs_of(plan), _open_store(store_path)
+    if n_jobs == -1:
+        n_jobs = os.cpu_count() if scheduler is None else None
+    try:
+        with scheduler_client(scheduler) as client, _watched(screen) as on_progress:
             done = run_jobs(
                 jobs,
-                _open_store(store_path),
-                n_workers=(os.cpu_count() or 1) if n_jobs == -1 else n_jobs,
+                store,
+                n_workers=n_jobs,
+                client=client,
                 time_limit=None if time_limit is None else parse_duration(time_limit),
                 redo_failed=redo_failed,
                 on_progress=on_progress,
             )
-        except KeyboardInterrupt:
-            screen.note("interrupted; the same command goes on from here.")
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except KeyboardInterrupt:
+        screen.note("interrupted; the same command goes on from here.")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except ClusterError as error:
+        raise BadInputError(f"--scheduler {scheduler}: {error}") from error
     seconds = time.monotonic() - start
     left = done.n_jobs - done.n_done
     values: dict[str, Any] = {

@@ -29,8 +29,8 @@ def _seconds(text: str | None) -> str | None:
     return text
 
 
-def _workers(number: int) -> int:
-    if number == 0 or number < -1:
+def _workers(number: int | None) -> int | None:
+    if number is not None and (number == 0 or number < -1):
         raise typer.BadParameter(f"{number} jobs; give 1 or more, or -1 for all cores.")
     return number
 
@@ -117,13 +117,24 @@ def run(
     context: typer.Context,
     plan: PlanName,
     jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
             callback=_workers,
             metavar="N",
-            help="Processes, each with one thread; -1 for one per core.",
+            help="Jobs at once, in processes with one thread each; -1: one per core.",
+            show_default="1, or all threads of a Dask cluster",
         ),
-    ] = 1,
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Do the jobs on a running Dask cluster, such as tcp://10.0.0.1:8786. "
+            "Its workers must find data, and modules of yours, as this machine does; "
+            "PMLB sets need LINKWISE_PMLB or the package pmlb there.",
+            show_default=False,
+        ),
+    ] = None,
     time_limit: Annotated[
         str | None,
         typer.Option(
@@ -156,7 +167,7 @@ def run(
 
         chosen = chosen_plan(plan, trials, candidates, constraints, dataset, method)
         screen = Screen(as_json, quiet, progress=not no_progress)
-        run_bench(chosen, store, jobs, time_limit, redo_failed, screen)
+        run_bench(chosen, store, jobs, scheduler, time_limit, redo_failed, screen)
 
 
 @bench.command(

@@ -1,8 +1,6 @@
 """The command ``linkwise cluster``."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from linkwise.cli._outputs import (
     write_all,
 )
 from linkwise.cli._pairs import contradictions, read_pairs
+from linkwise.cli._scheduler import scheduler_client
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._words import (
     chosen_lines,
@@ -32,7 +31,6 @@ from linkwise.cli._words import (
     search_line,
 )
 from linkwise.constraints import Constraints
-from linkwise.engines import connect
 from linkwise.exceptions import (
     InconsistentConstraintsError,
     InfeasibleConstraintsError,
@@ -98,7 +96,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
     screen.watch(model)
     fit_start = time.perf_counter()
-    with screen.notes_of_warnings(), _workers(job.scheduler) as workers:
+    with screen.notes_of_warnings(), scheduler_client(job.scheduler) as workers:
         if workers is not None:
             model.set_params(n_jobs=workers)
         _fit(model, features, pairs, job)
@@ -151,25 +149,6 @@ def make_model(job: ClusterJob) -> Any:
         named = ", ".join(_OPTIONS[name] for name in unknown)
         raise typer.BadParameter(f"--method {job.method} has no {named}.")
     return model.set_params(**job.options)
-
-
-@contextmanager
-def _workers(address: str | None) -> Iterator[Any]:
-    """Connect to a Dask cluster, if one is asked for."""
-    if address is None:
-        yield None
-        return
-    try:
-        client = connect(address)
-    except ImportError as error:
-        raise BadInputError(f"--scheduler: {error}") from error
-    except (OSError, ValueError) as error:
-        raise BadInputError(
-            f"--scheduler {address}: no Dask scheduler answers there ({error}). Start "
-            "one with `dask scheduler`, and workers with `dask worker`."
-        ) from error
-    with client:
-        yield client
 
 
 def _refuse_one_point(table: Table, values: Any) -> None:

@@ -7,7 +7,12 @@ one thread, so that sums agree to the last bit.
 
 from linkwise.engines._base import Engine, SerialEngine
 from linkwise.engines._blas import one_blas_thread
-from linkwise.engines._dask import DaskEngine, connect
+from linkwise.engines._dask import (
+    DaskEngine,
+    connect,
+    is_lost_work,
+    is_task_wanted,
+)
 from linkwise.engines._dask_rows import DaskRows, is_dask_collection
 from linkwise.engines._joblib import JoblibEngine
 from linkwise.engines._resolve import engine_for
@@ -21,5 +26,7 @@ __all__ = [
     "connect",
     "engine_for",
     "is_dask_collection",
+    "is_lost_work",
+    "is_task_wanted",
     "one_blas_thread",
 ]

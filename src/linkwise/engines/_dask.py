@@ -55,6 +55,28 @@ def connect(address: str, timeout: float = 10.0) -> "Client":
     return Client(address, timeout=timeout, set_as_default=True)
 
 
+def is_lost_work(error: BaseException) -> bool:
+    """Return whether an error means that workers died over a task, again and again."""
+    from distributed import KilledWorker
+
+    return isinstance(error, KilledWorker)
+
+
+def is_task_wanted() -> bool:
+    """Return whether anyone still waits for the task that calls.
+
+    Dask cannot stop a task under way: when its client has let go of it or is gone, or
+    when its worker is told to close, the task itself has to look.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    if worker.status.name in ("closing", "closed"):
+        return False
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is not None and task.state != "cancelled"
+
+
 def _require_dask() -> None:
     try:
         import distributed  # noqa: F401

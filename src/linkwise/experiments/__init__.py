@@ -1,8 +1,8 @@
 """The paper's experiments: data sets, protocol, methods, plans, records, ranks.
 
 An experiment is a :class:`Plan`. Its jobs are carried out by :func:`run_jobs`, each in
-a process of its own, and their records kept in a :class:`Store`. Tables are functions
-of records.
+a process of its own, here or on a Dask cluster, and their records kept in a
+:class:`Store`. Tables are functions of records.
 """
 
 from linkwise.experiments._claims import PAPER_METHODS, check_claims
@@ -29,6 +29,7 @@ from linkwise.experiments._protocol import (
     n_paper_pairs,
     n_possible_pairs,
 )
+from linkwise.experiments._remote import ClusterError
 from linkwise.experiments._runner import Progress, run_jobs
 from linkwise.experiments._seeds import derive_seed
 from linkwise.experiments._store import Store, read_records, select_records
@@ -52,6 +53,7 @@ from linkwise.experiments._tables import (
 
 __all__ = [
     "PAPER_METHODS",
+    "ClusterError",
     "Comparison",
     "Dataset",
     "Job",

@@ -98,9 +98,9 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
         scores |= score_labels(problem.trial, np.asarray(labels), problem.constraints)
         status, error = "ok", ""
     except MemoryError as failure:
-        status, error = "memory", _one_line(failure)
+        status, error = "memory", one_line(failure)
     except Exception as failure:
-        status, error = "error", _one_line(failure)
+        status, error = "error", one_line(failure)
     seconds = scores.pop("seconds", time.perf_counter() - begin)
     return {**make_record(job, status, error, seconds), **scores}
 
@@ -177,7 +177,8 @@ def _versions() -> str:
     return json.dumps({"python": platform.python_version(), **versions})
 
 
-def _one_line(failure: Exception) -> str:
+def one_line(failure: Exception) -> str:
+    """Return an error as the text of a record."""
     text = " ".join(f"{type(failure).__name__}: {failure}".split())
     return text[:_LONGEST_ERROR]
 

@@ -5,14 +5,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
 
 from linkwise.experiments._jobs import Job, Key
+from linkwise.experiments._remote import RemoteWorker, await_workers, n_threads
 from linkwise.experiments._store import Store
 from linkwise.experiments._time_left import Pace
-from linkwise.experiments._workers import Worker
+from linkwise.experiments._workers import SPOILT, Worker
 
+_AnyWorker = Worker | RemoteWorker
 _TICK = 0.5  # seconds between two looks at the clocks
 _logger = logging.getLogger(__name__)
 
@@ -32,7 +35,8 @@ def run_jobs(
     jobs: Sequence[Job],
     store: Store,
     *,
-    n_workers: int = 1,
+    n_workers: int | None = None,
+    client: Any = None,
     time_limit: float | None = None,
     redo_failed: bool = False,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -49,8 +53,13 @@ def run_jobs(
         In the order in which they are to be started.
     store : Store
         Where records are kept.
-    n_workers : int, default=1
-        Number of processes.
+    n_workers : int or None, default=None
+        Number of processes. None: one, or with ``client`` as many as the cluster has
+        threads, also if it grows.
+    client : distributed.Client or None, default=None
+        A connection to a Dask cluster whose workers are to do the jobs, with processes
+        of their own. They need linkwise, the data and the modules that jobs name. A
+        job whose worker dies is done again by another.
     time_limit : float or None, default=None
         Seconds after which no more jobs are started; those under way are finished.
     redo_failed : bool, default=False
@@ -62,15 +71,21 @@ def run_jobs(
     -------
     Progress
         How far it came.
+
+    Raises
+    ------
+    ClusterError
+        If the cluster has no workers, cannot be reached any more or cannot do jobs.
     """
     run = _Run(jobs, store, redo_failed)
     end = float("inf") if time_limit is None else time.monotonic() + time_limit
-    workers: list[Worker] = []
+    workers: list[_AnyWorker] = []
+    hire, n_wanted = _staff(n_workers, client)
     with ExitStack() as stack:
         stack.callback(lambda: run.abandon(workers))
         pending = run.claimed()
         while True:
-            _employ(workers, pending, n_workers, end)
+            _employ(workers, pending, hire, n_wanted(), end)
             busy = [worker for worker in workers if worker.job is not None]
             on_progress(run.progress(busy))
             if not busy:
@@ -81,14 +96,28 @@ def run_jobs(
                 if record is not None:
                     run.keep(record)
                     worker.job = None
-                    if record["status"] in ("timeout", "crash", "memory"):
-                        # After a lack of memory its heap may be in pieces.
+                    if record["status"] in SPOILT:
                         worker.stop()
                         workers.remove(worker)
 
 
+def _staff(
+    n_workers: int | None, client: Any
+) -> tuple[Callable[[], _AnyWorker], Callable[[], int]]:
+    """Return what makes a worker, and what says how many there may be."""
+    if client is None:
+        return Worker, lambda: n_workers or 1
+    await_workers(client)
+    hire = partial(RemoteWorker, client)
+    return hire, lambda: n_workers or n_threads(client)
+
+
 def _employ(
-    workers: list[Worker], pending: Iterator[Job], n_workers: int, end: float
+    workers: list[_AnyWorker],
+    pending: Iterator[Job],
+    hire: Callable[[], _AnyWorker],
+    n_workers: int,
+    end: float,
 ) -> None:
     """Give jobs to idle workers, and make workers while there are jobs for them."""
     while time.monotonic() < end:
@@ -99,7 +128,7 @@ def _employ(
         if job is None:
             return
         if not idle:
-            workers.append(Worker())
+            workers.append(hire())
             idle = workers[-1:]
         idle[0].begin(job)
 
@@ -134,13 +163,13 @@ class _Run:
         if record["status"] != "ok":
             _logger.info("%s: %s", ", ".join(map(str, key[:4])), record["error"])
 
-    def abandon(self, workers: list[Worker]) -> None:
+    def abandon(self, workers: list[_AnyWorker]) -> None:
         """Stop the workers; what they had under way is free for others."""
         self._store.release(worker.job.key for worker in workers if worker.job)
         for worker in workers:
             worker.stop()
 
-    def progress(self, busy: list[Worker]) -> Progress:
+    def progress(self, busy: list[_AnyWorker]) -> Progress:
         """Return how far this run is."""
         return self._progress(self._statuses, busy)
 
@@ -149,7 +178,7 @@ class _Run:
         self._redo_failed = False
         return self._progress(self._known(), [])
 
-    def _progress(self, statuses: dict[Key, str], busy: list[Worker]) -> Progress:
+    def _progress(self, statuses: dict[Key, str], busy: list[_AnyWorker]) -> Progress:
         return Progress(
             n_done=len(statuses),
             n_failed=sum(status != "ok" for status in statuses.values()),

@@ -20,6 +20,9 @@ from linkwise.experiments._methods import method_names
 _PREPARATION_LIMIT = 1800.0
 _COMPILATION_LIMIT = 120.0
 _START = "its start"
+# How a job may end after which its process is used no more; after a lack of memory its
+# heap may be in pieces.
+SPOILT = ("timeout", "crash", "memory")
 _KILL_ON_PARENT_DEATH = 1  # PR_SET_PDEATHSIG
 _ONE_THREAD = {
     name: "1"
