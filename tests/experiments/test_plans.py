@@ -14,14 +14,16 @@ from linkwise.experiments import (
 METHODS = {"k-means": MethodEntry("k-means")}
 
 
-def test_ready_plans_are_those_of_the_paper_and_a_small_one():
+def test_ready_plans_are_those_of_the_paper_of_the_rich_bank_and_a_small_one():
     assert ready_plans() == [
         "evolution",
         "fixed",
         "mahalanobis",
         "nystrom",
+        "rich",
         "single-kernel",
         "smoke",
+        "views",
     ]
 
 
@@ -53,7 +55,11 @@ def test_small_sets_come_first_then_trial_by_trial():
 def test_candidates_go_to_the_methods_that_search():
     plan = load_plan("fixed", trials=1, candidates=7, datasets=["iris"])
     parameters = {job.method: json.loads(job.parameters) for job in plan.jobs()}
-    assert parameters["KernelCSC"] == {"n_candidates": 7}
+    assert parameters["KernelCSC"] == {
+        "kernels": "paper",
+        "n_candidates": 7,
+        "selection": "train",
+    }
     assert parameters["MahalanobisCSC"] == {"n_candidates": 7}
     assert parameters["COP"] == {}
 

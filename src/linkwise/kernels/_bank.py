@@ -153,9 +153,11 @@ class KernelBank(ScaledKernels):
             The data; a :class:`SeveralSets` holds several with the same rows.
         kernels : "paper", "rich" or list, default="paper"
             Of a list, each element is "paper", "rich", "rbf" (one Gaussian kernel on
-            the standardised data, its width the median distance), a kernel, a pair
-            (view, kernel), a Gram matrix or a :class:`Precomputed`. A kernel is
-            anything that returns a matrix when called with two collections of rows.
+            the standardised data, its width the median distance), the name of a learnt
+            view ("whitened", "within", "discriminant", "diffusion", "forest") for its
+            kernels, a kernel, a pair (view, kernel), a Gram matrix or a
+            :class:`Precomputed`. A kernel is anything that returns a matrix when called
+            with two collections of rows.
         filter : {"ratio", "none"}, default="ratio"
             Which usable kernels to keep, see :func:`passes_ratio`. If none passes the
             ratio rule, all usable ones are kept.
@@ -249,7 +251,7 @@ class KernelBank(ScaledKernels):
         X : array or SeveralSets
             The data that the bank was built from.
         known : Known
-            With fewer than two groups nothing changes.
+            A view that needs more groups stays as it was.
         max_memory : float, default=inf
             Bytes for the matrices that are new.
         """

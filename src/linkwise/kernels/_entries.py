@@ -16,7 +16,7 @@ from linkwise.kernels._families import (
     learnt_kernels,
     paper_kernels,
 )
-from linkwise.kernels._learnt_views import learnt_views
+from linkwise.kernels._learnt_views import LEARNT_VIEWS, learnt_views
 from linkwise.kernels._views import BASES, Known, Points, Raw, Standardized, View
 
 
@@ -153,14 +153,15 @@ def resolve(
     if not items:
         raise ValueError("kernels=[]: give at least one kernel.")
     for position, item in enumerate(items):
-        if isinstance(item, str) and item in ("paper", "rich"):
+        if isinstance(item, str) and item in ("paper", "rich", *LEARNT_VIEWS):
             for source in range(len(sources)):
-                for view in (Raw(), Standardized()):
-                    v = view_of(source, view)
-                    found = paper_kernels(base_scales(views.points[v], rng))
-                    entries += [Entry(v, kernel) for kernel in found]
-                if item == "rich":
-                    for learnt in learnt_views(sources[source], known):
+                if item in ("paper", "rich"):
+                    for view in (Raw(), Standardized()):
+                        v = view_of(source, view)
+                        found = paper_kernels(base_scales(views.points[v], rng))
+                        entries += [Entry(v, kernel) for kernel in found]
+                if item != "paper":
+                    for learnt in learnt_views(item, sources[source], known):
                         v = view_of(source, learnt)
                         found = learnt_kernels(base_scales(views.points[v], rng))
                         entries += [Entry(v, kernel) for kernel in found]
@@ -184,9 +185,9 @@ def resolve(
         else:
             raise ValueError(
                 f"kernels[{position}] = {item!r} is not a kernel: allowed are "
-                '"paper", "rich", "rbf", a kernel object or function of two '
-                "collections of rows, a pair (view, kernel), a Gram matrix (ndarray), "
-                "or Precomputed."
+                f'"paper", "rich", "rbf", {", ".join(map(repr, LEARNT_VIEWS))}, a '
+                "kernel object or function of two collections of rows, a pair (view, "
+                "kernel), a Gram matrix (ndarray), or Precomputed."
             )
     return entries, views
 
@@ -215,12 +216,11 @@ def relearnt(
     """
     learnt, points = list(views.views), [Points(None) for _ in views.views]
     changed = set()
-    if known.n_groups >= 2:
-        for v, view in enumerate(views.views):
-            if getattr(view, "uses_groups", False):
-                X = sources[views.sources[v]]
-                learnt[v], points[v] = _fitted(view, X, sample_weight, known)
-                changed.add(v)
+    for v, view in enumerate(views.views):
+        if 0 < getattr(view, "least_groups", 0) <= known.n_groups:
+            X = sources[views.sources[v]]
+            learnt[v], points[v] = _fitted(view, X, sample_weight, known)
+            changed.add(v)
     positions = [i for i, entry in enumerate(entries) if entry.view in changed]
     return positions, views._replace(views=learnt, points=points)
 

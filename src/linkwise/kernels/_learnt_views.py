@@ -32,17 +32,19 @@ _DIFFUSION_STEPS = 4
 _N_TREES = 100
 
 
-def learnt_views(X: Any, known: Known | None) -> list[View]:
-    """Return the views that can be learnt for some data: none for sparse ones."""
+def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
+    """Return the views of a name, a key of LEARNT_VIEWS or "rich" for all of them.
+
+    Those that cannot be learnt are left out: all of them from sparse data, and those
+    that need groups where too few are known.
+    """
     if issparse(X) or X.shape[0] < 3:
         return []
-    views: list[View] = [Whitened()]
-    if known is not None and known.n_groups >= 1:
-        views.append(WithinWhitened())
-    if known is not None and known.n_groups >= 2:
-        views += [Discriminant(), ForestVotes()]
-    views += [Diffusion(n_neighbors) for n_neighbors in (5, 10, 20)]
-    return views
+    views = LEARNT_VIEWS.get(name) or [
+        v for some in LEARNT_VIEWS.values() for v in some
+    ]
+    n_groups = 0 if known is None else known.n_groups
+    return [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class WithinWhitened(_Linear):
     the more the fewer rows there are for its size.
     """
 
-    uses_groups: ClassVar[bool] = True
+    least_groups: ClassVar[int] = 1
 
     def _of_components(
         self, rows: FloatArray, variances: FloatArray, known: Known | None
@@ -111,7 +113,7 @@ class WithinWhitened(_Linear):
 class Discriminant(_Linear):
     """Directions in which groups differ most, relative to the spread inside them."""
 
-    uses_groups: ClassVar[bool] = True
+    least_groups: ClassVar[int] = 2
 
     def _of_components(
         self, rows: FloatArray, variances: FloatArray, known: Known | None
@@ -260,7 +262,7 @@ class ForestVotes:
     and so be nearer to their own group.
     """
 
-    uses_groups: ClassVar[bool] = True
+    least_groups: ClassVar[int] = 2
 
     _forest: Any = field(default=None, repr=False, compare=False)
 
@@ -299,3 +301,12 @@ class ForestVotes:
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
         return Points(np.sqrt(self._forest.predict_proba(X)))
+
+
+LEARNT_VIEWS: dict[str, list[View]] = {
+    "whitened": [Whitened()],
+    "within": [WithinWhitened()],
+    "discriminant": [Discriminant()],
+    "diffusion": [Diffusion(n_neighbors) for n_neighbors in (5, 10, 20)],
+    "forest": [ForestVotes()],
+}
