@@ -39,6 +39,7 @@ def test_options_reach_the_estimator(cluster):
         *("--on-conflict", "drop", "--time-limit", 60, "--max-memory", "1 GiB"),
         *("--seed", 5, "--n-jobs", 2, "--model", "model.joblib"),
         *("--approximation", "landmarks", "--landmarks", 17),
+        *("--kernels", "rich", "--selection", "mixed"),
     )
     params = joblib.load("model.joblib").get_params()
     expected = {
@@ -52,6 +53,8 @@ def test_options_reach_the_estimator(cluster):
         "max_memory": "1 GiB",
         "approximation": "landmarks",
         "n_landmarks": 17,
+        "kernels": "rich",
+        "selection": "mixed",
         "random_state": 5,
         "n_jobs": 2,
     }

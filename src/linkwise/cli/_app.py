@@ -18,6 +18,7 @@ from linkwise.cli._options import (
     DropColumn,
     FinalStep,
     IdColumn,
+    Kernels,
     LabelsFile,
     MaxMemory,
     Method,
@@ -27,6 +28,7 @@ from linkwise.cli._options import (
     Quiet,
     Search,
     Seed,
+    Selection,
     TimeLimit,
 )
 from linkwise.cli._screen import Screen
@@ -154,6 +156,26 @@ def cluster(
             "features.",
         ),
     ] = Method.KERNEL,
+    kernels: Annotated[
+        Kernels | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="paper: 62 kernels on the columns; rich: also kernels on views that "
+            "are learnt from the rows and the must-links.",
+            show_default="paper",
+        ),
+    ] = None,
+    selection: Annotated[
+        Selection | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="Choose the winner by the pairs (train), or also by pairs held out "
+            "(mixed).",
+            show_default="train",
+        ),
+    ] = None,
     candidates: Annotated[
         int | None,
         typer.Option(
@@ -246,6 +268,8 @@ def cluster(
         from linkwise.cli._cluster import ClusterJob, run_cluster
 
         given: dict[str, Any] = {
+            "kernels": None if kernels is None else kernels.value,
+            "selection": None if selection is None else selection.value,
             "n_candidates": candidates,
             "max_kernels": max_kernels,
             "search": None if search is None else search.value,

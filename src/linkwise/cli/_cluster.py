@@ -43,6 +43,8 @@ _ESTIMATORS = {
 }
 # What each option is called in the estimators; those not given keep their defaults.
 _OPTIONS = {
+    "kernels": "--kernels",
+    "selection": "--selection",
     "n_candidates": "--candidates",
     "max_kernels": "--max-kernels",
     "search": "--search",

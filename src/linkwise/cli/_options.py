@@ -39,6 +39,20 @@ class FinalStep(StrEnum):
     HARD = "hard"
 
 
+class Kernels(StrEnum):
+    """Which base kernels are combined."""
+
+    PAPER = "paper"
+    RICH = "rich"
+
+
+class Selection(StrEnum):
+    """By which pairs the winner is chosen."""
+
+    TRAIN = "train"
+    MIXED = "mixed"
+
+
 class Approximation(StrEnum):
     """What is done about many rows."""
 

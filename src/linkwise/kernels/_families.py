@@ -227,13 +227,16 @@ def paper_kernels(scales: dict[str, float]) -> list[ElementwiseKernel]:
 
 
 def learnt_kernels(scales: dict[str, float]) -> list[ElementwiseKernel]:
-    """Return the kernels of a view that is learnt, widths relative to its scales."""
+    """Return the kernels of a view that is learnt, widths relative to its scales.
+
+    Wider ones hardly pass the filter of banks.
+    """
     kernels: list[ElementwiseKernel] = []
     width = scales["squared_distances"]
     if width > 0.0:
-        kernels += [RBF(g / width) for g in (0.2, 0.5, 1.0, 2.0)]
+        kernels += [RBF(g / width) for g in (1.0, 2.0)]
     width = scales["manhattan"]
     if width > 0.0:
-        kernels += [Laplacian(g / width) for g in (0.5, 1.0, 2.0)]
+        kernels.append(Laplacian(1.0 / width))
     kernels.append(Linear())
     return kernels

@@ -40,9 +40,7 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     """
     if issparse(X) or X.shape[0] < 3:
         return []
-    views = LEARNT_VIEWS.get(name) or [
-        v for some in LEARNT_VIEWS.values() for v in some
-    ]
+    views = LEARNT_VIEWS.values() if name == "rich" else [LEARNT_VIEWS[name]]
     n_groups = 0 if known is None else known.n_groups
     return [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
 
@@ -303,10 +301,10 @@ class ForestVotes:
         return Points(np.sqrt(self._forest.predict_proba(X)))
 
 
-LEARNT_VIEWS: dict[str, list[View]] = {
-    "whitened": [Whitened()],
-    "within": [WithinWhitened()],
-    "discriminant": [Discriminant()],
-    "diffusion": [Diffusion(n_neighbors) for n_neighbors in (5, 10, 20)],
-    "forest": [ForestVotes()],
+LEARNT_VIEWS: dict[str, View] = {
+    "whitened": Whitened(),
+    "within": WithinWhitened(),
+    "discriminant": Discriminant(),
+    "diffusion": Diffusion(),
+    "forest": ForestVotes(),
 }

@@ -1,0 +1,136 @@
+"""The rich bank against the paper's: tables from the records of ``linkwise bench``.
+
+Run ``linkwise bench run rich`` and ``linkwise bench run views`` first, then ``python
+benchmarks/rich_report.py rich.sqlite --views views.sqlite``. Views and settings were
+chosen on one half of the data sets, drawn with a seed below; all means are given for
+both halves, so that the gain can be seen where nothing was chosen. ``--ceiling FILE``
+adds, and keeps in that file, the test ARI of a random forest that is trained on the
+true classes of the training rows; LINKWISE_PMLB names the data folder for it.
+"""
+
+import argparse
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wilcoxon
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import adjusted_rand_score
+
+from linkwise.experiments import draw_trial, load_dataset
+
+SEED_OF_HALVES = 0
+RICH, PAPER = "KernelCSC rich", "KernelCSC"
+
+
+def halves(names: list[str]) -> dict[str, str]:
+    """Return for each data set whether settings were chosen on it."""
+    order = np.random.default_rng(SEED_OF_HALVES).permutation(len(names))
+    chosen_on = {names[i] for i in order[: len(names) // 2]}
+    return {name: "chosen on" if name in chosen_on else "others" for name in names}
+
+
+def records(path: str) -> pd.DataFrame:
+    """Return the records of a store; a failed job has an ARI of 0."""
+    with sqlite3.connect(path) as connection:
+        table = pd.read_sql("select * from records", connection)
+    table["ari_test"] = table["ari_test"].where(table["status"] == "ok", 0.0)
+    return table
+
+
+def regimes(table: pd.DataFrame, numbers: list[int]) -> pd.Series:
+    """Return the regime of each record: a number of pairs, or "paper"."""
+    is_number = table["n_constraints"].isin(numbers)
+    return table["n_constraints"].astype(str).where(is_number, "paper")
+
+
+def ceiling(names: list[str], n_trials: int, path: Path) -> pd.DataFrame:
+    """Return the test ARI of supervised forests; what is missing is computed."""
+    columns = ["dataset", "trial", "ari_test"]
+    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=columns)
+    done = set(zip(known["dataset"], known["trial"], strict=True))
+    rows = []
+    for name in names:
+        missing = [t for t in range(n_trials) if (name, t) not in done]
+        if not missing:
+            continue
+        data = load_dataset(name)
+        for number in missing:
+            trial = draw_trial(data.y, name, number)
+            forest = RandomForestClassifier(random_state=number)
+            forest.fit(data.X[trial.train], data.y[trial.train])
+            found = forest.predict(data.X[trial.test])
+            ari = adjusted_rand_score(data.y[trial.test], found)
+            rows.append((name, number, round(ari, 6)))
+    if rows:
+        known = pd.concat([known, pd.DataFrame(rows, columns=columns)])
+        known.to_csv(path, index=False)
+    return known
+
+
+def shared(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each data set that all methods were run on, mean ARI."""
+    return table.pivot_table("ari_test", "dataset", "method").dropna()
+
+
+def print_means(table: pd.DataFrame, part: dict[str, str]) -> None:
+    """Print the means of each regime, on both halves and on all sets."""
+    for regime, some in table.groupby("regime"):
+        ari = shared(some)
+        half = ari.index.map(part)
+        means = ari.groupby(half).mean()
+        means.loc["all"] = ari.mean()
+        means.insert(0, "sets", ari.groupby(half).size())
+        means.loc["all", "sets"] = len(ari)
+        print(f"\n{regime} pairs, mean test ARI\n{means.round(4).to_string()}")
+
+
+def print_gain(table: pd.DataFrame, part: dict[str, str]) -> None:
+    """Print where the rich bank gains and loses."""
+    for regime, some in table.groupby("regime"):
+        ari = shared(some)
+        gain = (ari[RICH] - ari[PAPER]).sort_values()
+        print(
+            f"\n{regime} pairs: rich - paper {gain.mean():+.4f} (median "
+            f"{gain.median():+.4f}, Wilcoxon p = {wilcoxon(gain).pvalue:.1g}); better "
+            f"on {np.mean(gain > 0):.1%} of {len(gain)} sets, worse on "
+            f"{np.mean(gain < 0):.1%}; worse by more than 0.05:"
+        )
+        for name, value in gain[gain < -0.05].items():
+            before, after = ari.loc[name, PAPER], ari.loc[name, RICH]
+            print(
+                f"  {name} ({part[name]}): {before:.3f} -> {after:.3f} ({value:+.3f})"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", help="records of the plan rich")
+    parser.add_argument("--views", help="records of the plan views")
+    parser.add_argument("--ceiling", type=Path, help="CSV of supervised forests")
+    args = parser.parse_args()
+    listed = Path(__file__).parents[1] / "src/linkwise/experiments/paper_sets.csv"
+    names = sorted(pd.read_csv(listed)["name"])
+    part = halves(names)
+    table = records(args.store)
+    table["regime"] = regimes(table, [50, 200])
+    if args.ceiling is not None:
+        best = ceiling(
+            sorted(set(table["dataset"])), table["trial"].max() + 1, args.ceiling
+        )
+        best = best.assign(method="supervised forest")
+        every = [best.assign(regime=regime) for regime in table["regime"].unique()]
+        print_means(pd.concat([table, *every]), part)
+    else:
+        print_means(table, part)
+    print_gain(table, part)
+    if args.views:
+        views = records(args.views)
+        views["regime"] = regimes(views, [100])
+        print("\nWhat each view adds (+) and what is left without it (-)")
+        print_means(views, part)
+
+
+if __name__ == "__main__":
+    main()
