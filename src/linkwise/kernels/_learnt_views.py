@@ -169,8 +169,27 @@ def _within_groups(
     return shrunk, means, sizes
 
 
+class _Placed:
+    """A view whose training rows are not placed as new rows are."""
+
+    def fit(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> Any:
+        """Return this view, fitted to X."""
+        return self.fit_transform(X, sample_weight, known)[0]
+
+    def fit_transform(
+        self, X: FloatArray, sample_weight: FloatArray | None, known: Known | None
+    ) -> tuple[Any, Points]:
+        """Return this view, fitted to X, and the points of X."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Diffusion:
+class Diffusion(_Placed):
     """Where a random walk between neighbours leads: rows of one dense region are near.
 
     The coordinates of a new row are those of its neighbours, averaged. For a training
@@ -187,15 +206,6 @@ class Diffusion:
     _scaling: Standardized | None = field(default=None, repr=False, compare=False)
     _index: Any = field(default=None, repr=False, compare=False)
     _places: FloatArray | None = field(default=None, repr=False, compare=False)
-
-    def fit(
-        self,
-        X: FloatArray,
-        sample_weight: FloatArray | None = None,
-        known: Known | None = None,
-    ) -> "Diffusion":
-        """Return this view, fitted to X."""
-        return self.fit_transform(X, sample_weight, known)[0]
 
     def fit_transform(
         self,
@@ -252,7 +262,7 @@ def _leading(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True)
-class ForestVotes:
+class ForestVotes(_Placed):
     """To which group the trees of a random forest would count a row.
 
     The trees are grown with the groups as classes. For rows of groups, only those trees
@@ -263,15 +273,6 @@ class ForestVotes:
     least_groups: ClassVar[int] = 2
 
     _forest: Any = field(default=None, repr=False, compare=False)
-
-    def fit(
-        self,
-        X: FloatArray,
-        sample_weight: FloatArray | None = None,
-        known: Known | None = None,
-    ) -> "ForestVotes":
-        """Return this view, fitted to X."""
-        return self.fit_transform(X, sample_weight, known)[0]
 
     def fit_transform(
         self,
