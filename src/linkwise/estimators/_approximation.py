@@ -6,12 +6,17 @@ import numpy as np
 
 from linkwise.doors import parse_bytes
 from linkwise.engines import DaskRows
-from linkwise.kernels import KernelBank, Precomputed, gram_seconds, landmark_seconds
+from linkwise.kernels import (
+    LEARNT_VIEWS,
+    KernelBank,
+    Precomputed,
+    gram_seconds,
+    landmark_seconds,
+)
 
 log = logging.getLogger("linkwise")
-# Matrices that exact kernels need at least: the combined one and, packed in half the
-# memory, the base matrices from which the others are regenerated.
-_LEAST_MATRICES = 1 + 6 / 2
+# Base matrices of each view, from which its kernels are regenerated.
+_BASES_PER_VIEW = 3
 # Seconds of an exact candidate that are worth being exact: on a few data sets
 # landmarks lose much (benchmarks/landmarks.py), and nobody knows which beforehand.
 _AFFORDABLE = 0.05
@@ -39,7 +44,7 @@ def choose_approximation(model, given, kernels):
         return "working_set"
     if model.approximation != "auto":
         return model.approximation
-    how, why = _best(model, given)
+    how, why = _best(model, given, kernels)
     log.info("approximation=%r: %s", how, why)
     return how
 
@@ -53,10 +58,31 @@ def has_given_matrices(kernels):
     )
 
 
-def _best(model, given):
+def depends_on_groups(kernels):
+    """Tell whether some kernels look at views that are learnt from groups."""
+    if isinstance(kernels, KernelBank):
+        return True  # perhaps
+    return any(getattr(view, "least_groups", 0) > 0 for view in _views_of(kernels))
+
+
+def _views_of(kernels):
+    """Return the views that some kernels look at beside the paper's two."""
+    items = [kernels] if isinstance(kernels, str) else kernels
+    names = {item for item in items if isinstance(item, str)}
+    chosen = LEARNT_VIEWS if "rich" in names else names & LEARNT_VIEWS.keys()
+    others = [item[0] for item in items if isinstance(item, tuple)]
+    return [LEARNT_VIEWS[name] for name in chosen] + others
+
+
+def _best(model, given, kernels):
     n, k, q = given.closure.n_samples, model.n_clusters, model.n_landmarks
     exact, landmarks = gram_seconds(n), landmark_seconds(n, min(q, n), k)
-    needed, limit = 4.0 * _LEAST_MATRICES * n**2, parse_bytes(model.max_memory)
+    # The combined matrix and, packed in half the memory, those of the views.
+    n_views = 2 + len(_views_of(kernels))
+    needed = 4.0 * (1 + _BASES_PER_VIEW * n_views / 2) * n**2
+    limit = parse_bytes(model.max_memory)
+    if np.isfinite(limit):
+        limit *= 1.0 - model._share_for_held_out()
     costs = f"{n} rows, {1e3 * exact:.3g} ms for an exact candidate and "
     costs += f"{1e3 * landmarks:.3g} ms with {q} landmarks, by formula"
     if needed <= limit and exact <= max(landmarks, _AFFORDABLE):

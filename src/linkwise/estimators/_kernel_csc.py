@@ -4,17 +4,17 @@ from numbers import Integral
 
 import numpy as np
 
-from linkwise.doors import Interval, StrOptions, fit_context
+from linkwise.constraints import constraint_folds
+from linkwise.doors import Interval, StrOptions, fit_context, warn_caller
 from linkwise.estimators._held_out import mean_held_out_scores
 from linkwise.estimators._kernel_search import KernelSearchClusterer
 from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
+from linkwise.exceptions import ConstraintWarning
 from linkwise.search import SparseVectors
 
-# Of "mixed" selection: candidates that are scored by held-out pairs, folds of pairs,
-# and the part of the memory that the folds may use.
+# Of "mixed" selection: candidates that are scored by held-out pairs, and folds.
 _N_FINALISTS = 30
 _N_FOLDS = 3
-_MEMORY_FOR_FOLDS = 0.25
 
 
 class KernelCSC(KernelSearchClusterer):
@@ -244,7 +244,7 @@ class KernelCSC(KernelSearchClusterer):
     def _n_candidates(self, n_kernels):
         return self.n_candidates
 
-    def _search(self, bank, evaluator, given, on_trial):
+    def _search(self, bank, evaluator, given, on_trial, max_memory):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
         # A score of 1 is not the end where other pairs have a say.
         stop_score = 1.0 if self.selection == "train" else None
@@ -252,8 +252,8 @@ class KernelCSC(KernelSearchClusterer):
             self, evaluator, domain, given.rng, on_trial, stop_score=stop_score
         )
 
-    def _share_for_held_out(self):
-        return 0.0 if self.selection == "train" else _MEMORY_FOR_FOLDS
+    def _holds_out(self):
+        return self.selection == "mixed"
 
     def _worth(self, trials, bank, given, seed, max_memory):
         if self.selection == "train":
@@ -261,6 +261,10 @@ class KernelCSC(KernelSearchClusterer):
         scores = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
         finalists = np.argsort(-scores, kind="stable")[:_N_FINALISTS]
         finalists = finalists[np.isfinite(scores[finalists])]
+        try:
+            constraint_folds(given.pairs, _N_FOLDS, 0)
+        except ValueError:
+            return None  # too few pairs to hold any out
         try:
             held_out = mean_held_out_scores(
                 self,
@@ -271,8 +275,13 @@ class KernelCSC(KernelSearchClusterer):
                 np.random.default_rng(seed),
                 max_memory,
             )
-        except ValueError:
-            return None  # too few pairs to hold any out
+        except MemoryError as error:
+            warn_caller(
+                "There is no memory to score by held-out pairs, so the winner is "
+                f'chosen as with selection="train". {error}',
+                ConstraintWarning,
+            )
+            return None
         worth = np.full(len(trials), -np.inf)
         worth[finalists] = (2.0 * scores[finalists] + held_out) / 3.0
         return worth

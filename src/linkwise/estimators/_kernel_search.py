@@ -17,7 +17,7 @@ from linkwise.doors import (
     warn_caller,
 )
 from linkwise.engines import DaskRows, one_blas_thread
-from linkwise.estimators._approximation import choose_approximation
+from linkwise.estimators._approximation import choose_approximation, depends_on_groups
 from linkwise.estimators._blocks import cluster_all_rows, labels_of_all
 from linkwise.estimators._search import SearchClusterer
 from linkwise.estimators._working_set import UNREST, scores_of, working_set
@@ -193,6 +193,8 @@ class KernelClusterer(ConstrainedClusterer):
         return (self._centre_norms - 2.0 * (cross @ self._row_shares)).argmin(axis=1)
 
 
+# Part of the memory that folds of the pairs may use, where views are learnt anew.
+_MEMORY_FOR_FOLDS = 0.25
 # Relative objective, 1 for a random clustering, from which on labels are not credible.
 _HARDLY_COMPACT = 0.99
 
@@ -200,8 +202,9 @@ _HARDLY_COMPACT = 0.99
 class KernelSearchClusterer(KernelClusterer, SearchClusterer):
     """The choice of kernel weights by a search.
 
-    A subclass has ``_search(bank, evaluator, given, work, on_trial)``, which returns a
-    SearchResult, and ``_n_candidates(n_kernels)``. ``work`` is the WorkingSet, if any.
+    A subclass has ``_search(bank, evaluator, given, on_trial, max_memory)``, which
+    returns a SearchResult (the memory is that for folds of the pairs), and
+    ``_n_candidates(n_kernels)``.
     """
 
     def _takes_dask(self):
@@ -243,8 +246,10 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         view_seed = int(given.rng.spawn(1)[0].integers(2**31))
         known = Known(local.closure.linked, self.n_clusters, view_seed)
         memory = parse_bytes(self.max_memory)
-        held_out_memory = self._share_for_held_out() * memory
-        memory -= held_out_memory
+        share = self._share_for_held_out()
+        held_out_memory = share * memory if share > 0.0 else 0.0
+        if np.isfinite(memory):
+            memory -= held_out_memory
         with one_blas_thread():
             if how == "exact":
                 bank = self._bank(local, kernels, filter, known, memory)
@@ -261,7 +266,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         )
 
         def search(on_trial):
-            return self._search(bank, evaluator, local, on_trial)
+            return self._search(bank, evaluator, local, on_trial, held_out_memory)
 
         def cluster(weights):
             fitted = self._cluster(
@@ -289,12 +294,15 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             self._warn_of_idle_kernel()
         return self
 
-    def _share_for_held_out(self):
-        """Return the part of the memory that is kept for the scores of held-out pairs.
+    def _holds_out(self):
+        """Tell whether candidates are scored by held-out pairs as well."""
+        return False
 
-        Like ``_worth``, for subclasses that choose by such pairs too.
-        """
-        return 0.0
+    def _share_for_held_out(self):
+        """Return the part of the memory that is kept for kernels of folds of pairs."""
+        if not self._holds_out() or not depends_on_groups(self.kernels):
+            return 0.0
+        return _MEMORY_FOR_FOLDS
 
     def _worth(self, trials, bank, given, seed, max_memory):
         """Return what each trial of a search is worth, by which one is chosen."""

@@ -111,18 +111,20 @@ def _best_clustering(cluster, trials, best, worth=None):
     few. If the reward falls short on all rows, candidates that were nearly as good get
     their chance.
     """
-    worth = [trial.score for trial in trials] if worth is None else worth
+    worth = np.array([t.score for t in trials] if worth is None else worth)
     order = np.argsort(np.negative(worth), kind="stable").tolist()
     order.remove(best)
-    kept = None
+    kept, kept_worth = None, -np.inf
     for place, i in enumerate([best, *order[: _MAX_FINALISTS - 1]]):
         fitted = cluster(trials[i].weights)
         if "_reward" not in fitted:
             return fitted
-        if kept is None or fitted["_reward"] > kept["_reward"]:
-            kept = fitted
-        promised = trials[order[place]].score if place < len(order) else -np.inf
-        if kept["_reward"] >= promised - _SHORTFALL:
+        # What it is worth, if what it falls short by counts in full.
+        own = worth[i] + fitted["_reward"] - trials[i].score
+        if kept is None or own > kept_worth:
+            kept, kept_worth = fitted, own
+        promised = worth[order[place]] if place < len(order) else -np.inf
+        if kept_worth >= promised - _SHORTFALL:
             break
     return kept
 

@@ -127,11 +127,14 @@ class SingleKernelCSC(KernelSearchClusterer):
     def _n_candidates(self, n_kernels):
         return n_kernels
 
-    def _search(self, bank, evaluator, given, on_trial):
+    def _holds_out(self):
+        return self.cv > 0
+
+    def _search(self, bank, evaluator, given, on_trial, max_memory):
         n_kernels = bank.n_weights
         return run_search(
             RandomSearch().start(SparseVectors(n_kernels, 1), n_kernels, given.rng),
-            _MeanOverFolds(self, bank, given) if self.cv else evaluator,
+            _MeanOverFolds(self, bank, given, max_memory) if self.cv else evaluator,
             engine_for(self.n_jobs),
             n_candidates=n_kernels,
             stop_score=None,
@@ -143,9 +146,11 @@ class SingleKernelCSC(KernelSearchClusterer):
 class _MeanOverFolds:
     """Scores weights by held-out pairs: closure anew in each fold, mean over folds."""
 
-    def __init__(self, model, bank, given):
+    def __init__(self, model, bank, given, max_memory):
         try:
-            folds = held_out_evaluators(model, bank, given, model.cv, given.rng)
+            folds = held_out_evaluators(
+                model, bank, given, model.cv, given.rng, max_memory / model.cv
+            )
             self._folds = list(folds)
         except ValueError as error:
             raise ValueError(f"cv={model.cv}: {error}") from error

@@ -6,7 +6,7 @@ import numpy as np
 
 from linkwise.doors import rows_of
 from linkwise.engines import DaskRows
-from linkwise.kernels import distinct_rows
+from linkwise.kernels import SeveralSets, distinct_rows
 from linkwise.search import reward_of
 
 # Candidates on a sample of the rows are judged when only so many of them still move: it
@@ -71,7 +71,9 @@ def working_set(given, n_others, n_clusters):
         ranks = np.sort(given.rng.choice(n_left, n_drawn, replace=False))
         rows, weight = _sample(certain, ranks, n_samples, given.sample_weight)
     data = rows_of(given.data, rows)
-    first, group = distinct_rows(data, alone=np.searchsorted(rows, linked))
+    first = group = np.arange(len(rows))
+    if not isinstance(data, SeveralSets):
+        first, group = distinct_rows(data, alone=np.searchsorted(rows, linked))
     if len(first) < n_clusters:  # then equal rows are parted
         first = group = np.arange(len(rows))
     if len(first) < len(rows):

@@ -21,6 +21,7 @@ from linkwise.kernels._families import (
 )
 from linkwise.kernels._landmarks import LandmarkBank, LandmarkSpace, landmark_seconds
 from linkwise.kernels._learnt_views import (
+    LEARNT_VIEWS,
     Diffusion,
     Discriminant,
     ForestVotes,
@@ -38,6 +39,7 @@ from linkwise.kernels._spaces import (
 from linkwise.kernels._views import Known, Raw, Standardized, View
 
 __all__ = [
+    "LEARNT_VIEWS",
     "RBF",
     "REBUILD_EVERY",
     "Bank",

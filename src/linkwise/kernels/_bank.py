@@ -10,6 +10,7 @@ from linkwise.kernels._entries import (
     CombinedKernel,
     Entry,
     Views,
+    merged,
     name_of,
     relearnt,
     resolve,
@@ -260,16 +261,20 @@ class KernelBank(ScaledKernels):
         )
         if not positions:
             return self
-        part, kept = self._of(
-            [self._entries[i] for i in positions],
-            views,
-            self.sample_weight,
-            "none",
-            max_memory,
+        entries = [self._entries[i] for i in positions]
+        try:
+            part, kept = self._of(
+                entries, views, self.sample_weight, "none", max_memory
+            )
+        except ValueError:  # none of them is of any use
+            return self
+        views, changes = merged(
+            self._entries, self._views, part._views, positions, kept
         )
+        changed = {self._entries[i].view for _, i in changes}
+        bases = {base: b for base, b in part._bases.items() if base[0] in changed}
         norms, stored, centres = self._norms.copy(), dict(self._stored), self._centres
-        for j, position in enumerate(kept):
-            i = positions[position]
+        for j, i in changes:
             norms[i] = part._norms[j]
             stored.pop(i, None)
             centres = {at: c for at, c in centres.items() if at != i}
@@ -282,7 +287,7 @@ class KernelBank(ScaledKernels):
             _views=views,
             _norms=norms,
             _stored=stored,
-            _bases=self._bases | part._bases,
+            _bases=self._bases | bases,
             _centres=centres,
             _known=None,
         )
@@ -377,10 +382,6 @@ class KernelBank(ScaledKernels):
         """Return the combined kernel as a function of new rows."""
         chosen = np.flatnonzero(weights)
         entries = [self._entries[i] for i in chosen]
-        used = {e.view for e in entries}
-        points = [
-            p if v in used else Points(None) for v, p in enumerate(self._views.points)
-        ]
         return CombinedKernel(
             [self.names[i] for i in chosen],
             weights[chosen] * self._norms[chosen],
@@ -392,7 +393,7 @@ class KernelBank(ScaledKernels):
                 for e in entries
             ],
             [self._centres.get(i) for i in chosen.tolist()],
-            self._views._replace(points=points),
+            self._views.only({e.view for e in entries}),
         )
 
 

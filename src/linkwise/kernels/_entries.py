@@ -34,6 +34,14 @@ class Views(NamedTuple):
     views: list[View]
     points: list[Points]
 
+    def only(self, used: set[int | None]) -> "Views":
+        """Return these views without what belongs to others than the ``used``."""
+        return Views(
+            self.sources,
+            [view if v in used else Raw() for v, view in enumerate(self.views)],
+            [p if v in used else Points(None) for v, p in enumerate(self.points)],
+        )
+
     def transform(self, view: int, X: Sequence[Any]) -> Points:
         """Return the points of new data in one view."""
         return self.views[view].transform(X[self.sources[view]])
@@ -142,6 +150,13 @@ def resolve(
 
     def view_of(source: int, view: View) -> int:
         if (source, view) not in fitted:
+            n_groups = 0 if known is None else known.n_groups
+            needed = getattr(view, "least_groups", 0)
+            if n_groups < needed:
+                raise ValueError(
+                    f"{view!r} among the kernels needs {needed} or more "
+                    f"must-link groups; there are {n_groups}."
+                )
             fitted[source, view] = len(views.views)
             learnt, points = _fitted(view, sources[source], sample_weight, known)
             views.sources.append(source)
@@ -189,6 +204,11 @@ def resolve(
                 "kernel object or function of two collections of rows, a pair (view, "
                 "kernel), a Gram matrix (ndarray), or Precomputed."
             )
+    if not entries:
+        raise ValueError(
+            f"kernels={items} need rows that are not sparse and must-link groups, of "
+            "which there are too few: add other kernels, or give more must-links."
+        )
     return entries, views
 
 
@@ -223,6 +243,34 @@ def relearnt(
             changed.add(v)
     positions = [i for i, entry in enumerate(entries) if entry.view in changed]
     return positions, views._replace(views=learnt, points=points)
+
+
+def merged(
+    entries: list[Entry], old: Views, new: Views, positions: list[int], kept: list[int]
+) -> tuple[Views, list[tuple[int, int]]]:
+    """Return the views after some are learnt anew, and which kernels change.
+
+    A view with a kernel that is now of no use stays as it was, with all its kernels.
+    The changes are pairs (place among ``kept``, place among ``entries``).
+    """
+    idle = {entries[i].view for j, i in enumerate(positions) if j not in set(kept)}
+    changes = [
+        (j, positions[p])
+        for j, p in enumerate(kept)
+        if entries[positions[p]].view not in idle
+    ]
+    changed = {entries[i].view for _, i in changes}
+
+    def chosen(before: list[Any], after: list[Any]) -> list[Any]:
+        both = zip(before, after, strict=True)
+        return [b if v in changed else a for v, (a, b) in enumerate(both)]
+
+    return (
+        old._replace(
+            views=chosen(old.views, new.views), points=chosen(old.points, new.points)
+        ),
+        changes,
+    )
 
 
 def _checked(kernel: Precomputed, n_samples: int, position: int) -> Precomputed:
@@ -265,7 +313,7 @@ def name_of(entry: Entry, views: Views) -> str:
         return str(kernel.name)
     assert entry.view is not None
     name = getattr(kernel, "__name__", None) or repr(kernel)
-    view = type(views.views[entry.view]).__name__.lower()
+    view = repr(views.views[entry.view]).removesuffix("()").lower()
     several = max(views.sources) > 0
     return f"{name} on {view}" + (
         f" of X[{views.sources[entry.view]}]" if several else ""

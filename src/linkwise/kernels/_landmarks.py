@@ -34,6 +34,7 @@ from linkwise.kernels._entries import (
     SeveralSets,
     Views,
     called,
+    merged,
     name_of,
     relearnt,
     resolve,
@@ -275,35 +276,38 @@ class LandmarkBank(ScaledKernels):
             return self
         entries = [self._entries[i] for i in positions]
         rows = _Crossing(self.n_samples, self.landmarks, self._means, entries, views)
-        part, kept = self._of(
-            rows, self.sample_weight, "none", max_memory, self._separate
+        try:
+            part, kept = self._of(
+                rows, self.sample_weight, "none", max_memory, self._separate
+            )
+        except ValueError:  # none of them is of any use
+            return self
+        views, changes = merged(
+            self._entries, self._views, part._views, positions, kept
         )
+        changed = {self._entries[i].view for _, i in changes}
+        bases = {base: b for base, b in part._bases.items() if base[0] in changed}
         norms, stored, centres = (
             self._norms.copy(),
             dict(self._stored),
             list(self._centres),
         )
         among, diagonals = self._among.copy(), self._diagonals.copy()
-        for j, position in enumerate(kept):
-            i = positions[position]
+        for j, i in changes:
             norms[i], centres[i] = part._norms[j], part._centres[j]
             among[i], diagonals[i] = part._among[j], part._diagonals[j]
             stored.pop(i, None)
             if j in part._stored:
                 stored[i] = part._stored[j]
-        points = [
-            old if new.values is None else new
-            for old, new in zip(self._views.points, part._views.points, strict=True)
-        ]
         return replace(
             self,
-            _views=views._replace(points=points),
+            _views=views,
             _norms=norms,
             _centres=centres,
             _among=among,
             _diagonals=diagonals,
             _stored=stored,
-            _bases=self._bases | part._bases,
+            _bases=self._bases | bases,
         )
 
     def __repr__(self) -> str:
@@ -406,7 +410,7 @@ class LandmarkBank(ScaledKernels):
             weights[chosen] * self._norms[chosen],
             [self._entries[i] for i in chosen],
             [self._centres[i] for i in chosen.tolist()],
-            self._views,
+            self._views.only({self._entries[i].view for i in chosen.tolist()}),
             self._separate,
             self._means,
         )

@@ -12,11 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array, diags_array, eye_array, issparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
+from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import NearestNeighbors
 
-from linkwise._typing import FloatArray
+from linkwise._typing import FloatArray, IntArray
+from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._views import Known, Points, Standardized, View
 
 # Share of the variance that principal components keep, and how many they are at most:
@@ -161,7 +164,8 @@ def _within_groups(
     d, n_free = rows.shape[1], len(rows) - len(sizes)
     covariance = rest.T @ rest / max(n_free, 1)
     size = float(np.trace(covariance)) / d
-    if size <= 0.0:  # groups of equal rows
+    # Groups of equal rows, up to the rounding of their means.
+    if size <= 1e-24 * max(1.0, float(np.square(means).mean())):
         return np.eye(d), means, sizes
     # The last term keeps directions without any spread from dividing by zero.
     share = d / (d + n_free)
@@ -221,44 +225,90 @@ class Diffusion(_Placed):
         if len(X) > _MAX_GRAPH_ROWS:
             rng = np.random.default_rng(seed)
             few = np.sort(rng.choice(len(X), _MAX_GRAPH_ROWS, replace=False))
+        is_whole = len(few) == len(X)
+        # Which of many copies are neighbours would be left to chance.
+        first, copy_of = distinct_rows(scaled[few])
+        few = few[first]
         # A row is a neighbour of itself, as a new one is of its likeness.
         n_neighbors = min(self.n_neighbors + 1, len(few))
         index = NearestNeighbors(n_neighbors=n_neighbors).fit(scaled[few])
-        graph = index.kneighbors_graph(scaled[few])
+        near = _neighbors(index, scaled[few])
+        rows = np.repeat(np.arange(len(few)), n_neighbors)
+        graph = csr_array((np.ones(near.size), (rows, near.ravel())))
         graph = graph.maximum(graph.T).maximum(eye_array(len(few), format="csr"))
         degree = np.asarray(graph.sum(axis=1)).ravel()
         root = diags_array(1.0 / np.sqrt(degree))
-        values, vectors = _leading(root @ graph @ root, min(n_clusters, len(few) - 1))
+        values, vectors = _leading(
+            root @ graph @ root, np.sqrt(degree), min(n_clusters, len(few) - 1)
+        )
         places = vectors * np.maximum(values, 0.0) ** _DIFFUSION_STEPS
         places *= np.sqrt(len(few))
         # What a neighbour adds to the place of a new row.
         steps = np.maximum(values, _LEAST_EIGENVALUE)
         shares = places / steps / np.sqrt(n_neighbors * degree)[:, None]
         fitted = replace(self, _scaling=scaling, _index=index, _places=shares)
-        points = Points(places) if len(few) == len(X) else fitted.transform(X)
+        points = Points(places[copy_of]) if is_whole else fitted.transform(X)
         return fitted, points
 
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
         assert self._scaling is not None and self._places is not None
-        near = self._index.kneighbors(
-            self._scaling.transform(X).plain(), return_distance=False
-        )
+        near = _neighbors(self._index, self._scaling.transform(X).plain())
         return Points(self._places[near].sum(axis=1))
 
 
-def _leading(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
-    """Return the largest eigenvalues of a sparse symmetric matrix, and the vectors."""
-    size = matrix.shape[0]
+def _neighbors(index: Any, rows: FloatArray) -> IntArray:
+    """Return the neighbours of rows.
+
+    By plain products of matrices where there is no tree: which of equally far rows
+    scikit-learn's compiled loops return depends on threads and on the other rows.
+    """
+    with config_context(enable_cython_pairwise_dist=False):
+        return np.asarray(index.kneighbors(rows, return_distance=False))
+
+
+def _leading(
+    matrix: Any, first: FloatArray, n_vectors: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a walk between neighbours, and the vectors.
+
+    Component by component: an eigenvalue that several share is multiple, and Lanczos
+    iterations may find it once. The largest of each is 1, with the vector ``first``.
+    """
     n_vectors = max(1, n_vectors)
+    n_parts, part = connected_components(matrix, directed=False)
+    order = np.argsort(-np.bincount(part), kind="stable")
+    all_values, all_vectors = [], []
+    for p in order[:n_vectors]:  # others have no place: all their values are below 1
+        rows = np.flatnonzero(part == p)
+        found, own = np.ones(1), first[rows, None] / np.linalg.norm(first[rows])
+        n_others = min(n_vectors - 1, len(rows) - 1) if n_parts < n_vectors else 0
+        if n_others > 0:
+            more, others = _largest(matrix[rows][:, rows], n_others + 1)
+            more, others = more[:-1], others[:, :-1]
+            more = np.where(more > 1e-9, more, 0.0)  # what is left by rounding
+            found, own = np.r_[found, more], np.column_stack([own, others])
+        wide = np.zeros((len(part), len(found)))
+        wide[rows] = own
+        all_values.append(found)
+        all_vectors.append(wide)
+    values = np.concatenate(all_values)
+    vectors = np.concatenate(all_vectors, axis=1)
+    kept = np.argsort(-values, kind="stable")[:n_vectors]
+    return values[kept], vectors[:, kept]
+
+
+def _largest(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a sparse matrix, ascending, and the vectors."""
+    size = matrix.shape[0]
     if size <= max(_DENSE_GRAPH_ROWS, 3 * n_vectors):
-        values, vectors = scipy.linalg.eigh(
+        return scipy.linalg.eigh(
             matrix.toarray(), subset_by_index=[size - n_vectors, size - 1]
         )
-    else:
-        start = np.random.default_rng(0).normal(size=size)
-        values, vectors = eigsh(matrix, n_vectors, which="LA", v0=start, tol=1e-6)
-    return values, vectors
+    start = np.random.default_rng(0).normal(size=size)
+    values, vectors = eigsh(matrix, n_vectors, which="LA", v0=start, tol=1e-6)
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
 
 
 @dataclass(frozen=True)
@@ -272,6 +322,7 @@ class ForestVotes(_Placed):
 
     least_groups: ClassVar[int] = 2
 
+    _scaling: Standardized | None = field(default=None, repr=False, compare=False)
     _forest: Any = field(default=None, repr=False, compare=False)
 
     def fit_transform(
@@ -282,6 +333,9 @@ class ForestVotes(_Placed):
     ) -> tuple["ForestVotes", Points]:
         """Return this view, fitted to X, and the points of X."""
         assert known is not None, "this view needs groups"
+        # Trees see rows in single precision, which is lost far from zero.
+        scaling = Standardized().fit(X, sample_weight)
+        X = scaling.transform(X).plain()
         inside = np.flatnonzero(known.groups >= 0)
         forest = RandomForestClassifier(
             _N_TREES, oob_score=True, random_state=known.seed % 2**32
@@ -293,13 +347,16 @@ class ForestVotes(_Placed):
         votes = forest.predict_proba(X)
         own = forest.oob_decision_function_
         sizes = np.bincount(forest.classes_.searchsorted(known.groups[inside]))
-        own[~np.isfinite(own).all(axis=1)] = sizes / len(inside)
+        own[own.sum(axis=1) == 0.0] = sizes / len(inside)
         votes[inside] = own
-        return replace(self, _forest=forest), Points(np.sqrt(votes))
+        fitted = replace(self, _forest=forest, _scaling=scaling)
+        return fitted, Points(np.sqrt(votes))
 
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
-        return Points(np.sqrt(self._forest.predict_proba(X)))
+        assert self._scaling is not None
+        scaled = self._scaling.transform(X).plain()
+        return Points(np.sqrt(self._forest.predict_proba(scaled)))
 
 
 LEARNT_VIEWS: dict[str, View] = {

@@ -1,0 +1,856 @@
+"""How the winner of a search is chosen, and kernels on learnt views."""
+
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+import linkwise.estimators._kernel_csc as kernel_csc
+import linkwise.kernels._learnt_views as learnt
+from linkwise import (
+    Constraints,
+    ConstraintWarning,
+    KernelBank,
+    KernelCSC,
+    SingleKernelCSC,
+    constraint_folds,
+)
+from linkwise.clustering import farthest_first, kmeans
+from linkwise.doors import as_generator
+from linkwise.estimators._held_out import held_out_evaluators
+from linkwise.estimators._kernel_search import KernelSearchClusterer
+from linkwise.estimators._search import _best_clustering
+from linkwise.kernels import (
+    RBF,
+    Discriminant,
+    ForestVotes,
+    Known,
+    LandmarkBank,
+    Laplacian,
+    Linear,
+    PairKernel,
+    Standardized,
+    Whitened,
+    WithinWhitened,
+)
+from linkwise.kernels._families import learnt_kernels
+from linkwise.kernels._views import BASES
+from linkwise.search import Evaluator
+
+# Some of the problems are hopeless on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:The chosen clusters are hardly")
+
+KERNELS = [
+    Linear(),
+    RBF(0.05),
+    (Standardized(), Laplacian(0.5)),
+    (Whitened(), RBF(0.3)),
+    (WithinWhitened(), RBF(0.1)),
+    (WithinWhitened(), Linear()),
+    (Discriminant(), Linear()),
+    (Discriminant(), RBF(0.5)),
+]
+NAMES = ["whitened", "within", "discriminant", "diffusion", "forest"]
+# Kernels of each learnt view.
+N_LEARNT = len(learnt_kernels(dict.fromkeys(BASES, 1.0)))
+
+
+@pytest.fixture(autouse=True)
+def _small_forests(monkeypatch):
+    monkeypatch.setattr(learnt, "_N_TREES", 12)
+
+
+def mixed(n_clusters=3, **options):
+    defaults = {
+        "kernels": KERNELS,
+        "filter": "none",
+        "n_candidates": 60,
+        "search": "random",
+        "selection": "mixed",
+        "random_state": 0,
+    }
+    return KernelCSC(n_clusters, **(defaults | options))
+
+
+def rich(n_clusters=3, kind=KernelCSC, **options):
+    defaults = {"kernels": "rich", "random_state": 0}
+    if kind is KernelCSC:
+        defaults |= {"n_candidates": 30, "search": "random"}
+    return kind(n_clusters, **(defaults | options))
+
+
+def table(model):
+    return model.history_.drop(columns="seconds")
+
+
+def assert_same_fit(one, other):
+    assert_array_equal(one.labels_, other.labels_)
+    assert_array_equal(one.kernel_weights_, other.kernel_weights_)
+    assert one.objective_ == other.objective_
+    pd.testing.assert_frame_equal(table(one), table(other), check_exact=True)
+
+
+def view_seed(model):
+    """Return the seed of folds and views that a fit draws first."""
+    rng = as_generator(model.random_state)
+    return int(rng.spawn(1)[0].integers(2**31))
+
+
+def share_held(pairs, labels, reward):
+    """Return the share of the pairs that hold, and of all that follow from them."""
+    n = len(labels)
+    group = np.arange(n)
+    for a, b in pairs.must_link:
+        group[group == group[b]] = group[a]
+    same = labels[:, None] == labels
+    linked = (group[:, None] == group) & np.tri(n, k=-1, dtype=bool)
+    apart = np.zeros((n, n), dtype=bool)
+    for a, b in pairs.cannot_link:
+        block = (group == group[a])[:, None] & (group == group[b])
+        apart |= block | block.T
+    apart &= np.tri(n, dtype=bool)
+    kinds = [same[linked], ~same[apart]]
+    if reward == "share":
+        return np.mean(np.concatenate(kinds))
+    return np.mean([kind.mean() for kind in kinds if len(kind)])
+
+
+def winner_by_hand(model, pairs, n, fold_bank):
+    """Return the place in the history of the candidate that "mixed" is to choose."""
+    scores = model.history_["score"].tolist()
+    weights = model.history_.iloc[:, 3:].to_numpy()
+    finalists = sorted(range(len(scores)), key=lambda i: -scores[i])[:30]
+    folds = constraint_folds(pairs, 3, np.random.default_rng(view_seed(model)))
+    worth = {}
+    held = np.zeros((3, len(scores)))
+    for f, (train, held_out) in enumerate(folds):
+        closure = train.closure(n)
+        bank = fold_bank(Known(closure.linked, model.n_clusters))
+        for i in finalists:
+            space = bank.combine(weights[i])
+            start = farthest_first(space, closure, model.n_clusters)
+            labels = kmeans(space, start, model.n_clusters).labels
+            held[f, i] = share_held(held_out, labels, model.reward)
+    for i in sorted(finalists):
+        worth[i] = (2.0 * scores[i] + held[:, i].mean()) / 3.0
+    return max(worth, key=lambda i: round(worth[i], 12))
+
+
+class TestJudge:
+    def both(self, overlapping):
+        X, y, _ = overlapping
+        bank = KernelBank.build(X, KERNELS[:3], filter="none")
+        closures = [
+            Constraints.sample(y, 30, random_state=seed).closure(len(X))
+            for seed in (0, 1)
+        ]
+        return bank, *closures
+
+    @pytest.mark.parametrize("reward", ["share", "balanced"])
+    def test_labels_are_scored_by_the_other_pairs(self, overlapping, reward):
+        bank, closure, judge = self.both(overlapping)
+        plain = Evaluator(bank, closure, 3, reward=reward)
+        judged = Evaluator(bank, closure, 3, reward=reward, judge=judge)
+        differ = 0
+        for weights in np.eye(3):
+            space = bank.combine(weights)
+            # The start is that of its own pairs.
+            labels = kmeans(space, farthest_first(space, closure, 3), 3).labels
+            name = "score" if reward == "share" else "balanced_score"
+            score, objective = judged(weights)
+            assert score == getattr(judge, name)(labels)
+            assert plain(weights) == (getattr(closure, name)(labels), objective)
+            assert_array_equal(judged.start(space), plain.start(space))
+            differ += score != plain(weights)[0]
+        assert differ > 0
+
+    def test_a_judge_of_its_own_pairs_changes_nothing(self, overlapping):
+        bank, closure, _ = self.both(overlapping)
+        a, b = Evaluator(bank, closure, 3), Evaluator(bank, closure, 3, judge=closure)
+        assert all(a(weights) == b(weights) for weights in np.eye(3))
+
+    def test_another_process_judges_alike(self, overlapping):
+        bank, closure, judge = self.both(overlapping)
+        evaluator = Evaluator(bank, closure, 3, judge=judge)
+        copy = pickle.loads(pickle.dumps(evaluator))
+        assert all(evaluator(weights) == copy(weights) for weights in np.eye(3))
+
+
+class TestHeldOutEvaluators:
+    def test_each_fold_has_its_own_pairs_starts_and_views(self, overlapping):
+        X, _, pairs = overlapping
+        closure = pairs.closure(len(X))
+        bank = KernelBank.build(
+            X, KERNELS, filter="none", known=Known(closure.linked, 3)
+        )
+        given = SimpleNamespace(data=X, pairs=pairs, closure=closure)
+        evaluators = list(held_out_evaluators(mixed(), bank, given, 4, 7))
+        folds = constraint_folds(pairs, 4, 7)
+        assert len(evaluators) == 4
+        for evaluator, (train, held_out) in zip(evaluators, folds, strict=True):
+            linked = train.closure(len(X)).linked
+            own = KernelBank.build(X, KERNELS, filter="none", known=Known(linked, 3))
+            for weights in np.eye(len(KERNELS)):
+                space = own.combine(weights)
+                start = farthest_first(space, train.closure(len(X)), 3)
+                expected = share_held(held_out, kmeans(space, start, 3).labels, "share")
+                assert evaluator(weights)[0] == pytest.approx(expected)
+
+    def test_too_few_pairs_are_an_error(self, overlapping):
+        pairs = Constraints([(0, 1)], [(0, 2)])
+        given = SimpleNamespace(pairs=pairs, closure=pairs.closure(72))
+        with pytest.raises(ValueError, match="too few"):
+            list(held_out_evaluators(mixed(), None, given, 3, 0))
+
+
+class TestMixed:
+    @pytest.mark.parametrize("reward", ["share", "balanced"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_it_equals_a_plain_twin(self, make_problem, reward, weighted):
+        n_other = 0
+        for seed in range(4):
+            X, _, pairs = make_problem(seed=seed, spread=3.0, n_pairs=40)
+            weight = np.linspace(0.5, 2.0, len(X)) if weighted else None
+            model = mixed(reward=reward, random_state=seed)
+            model.fit(X, constraints=pairs, sample_weight=weight)
+            options = {"filter": "none", "sample_weight": weight}
+
+            def build(known, X=X, options=options):
+                return KernelBank.build(X, KERNELS, known=known, **options)
+
+            best = winner_by_hand(model, pairs, len(X), build)
+            row = model.history_.iloc[best]
+            assert_array_equal(model.kernel_weights_, row.iloc[3:])
+            assert model.objective_ == row["objective"]
+            space = build(Known(pairs.closure(len(X)).linked, 3)).combine(
+                model.kernel_weights_
+            )
+            start = farthest_first(space, pairs.closure(len(X)), 3)
+            assert_array_equal(model.labels_, kmeans(space, start, 3).labels)
+            n_other += best != int(model.history_["score"].argmax())
+        assert n_other > 0
+
+    def test_it_equals_a_twin_with_landmarks(self, make_problem, monkeypatch):
+        X, _, pairs = make_problem(seed=5, spread=3.0, n_pairs=40)
+        banks = []
+        original = KernelSearchClusterer._landmark_bank
+
+        def spy(self, *args):
+            banks.append(original(self, *args))
+            return banks[-1]
+
+        monkeypatch.setattr(KernelSearchClusterer, "_landmark_bank", spy)
+        model = mixed(approximation="landmarks", n_landmarks=25)
+        model.fit(X, constraints=pairs)
+        (bank,) = banks
+        assert isinstance(bank, LandmarkBank)
+        best = winner_by_hand(model, pairs, len(X), lambda k: bank.relearnt(X, k))
+        assert_array_equal(model.kernel_weights_, model.history_.iloc[best, 3:])
+
+    def test_few_candidates_are_all_finalists(self, overlapping):
+        X, _, pairs = overlapping
+        model = mixed(n_candidates=5).fit(X, constraints=pairs)
+        best = winner_by_hand(
+            model,
+            pairs,
+            len(X),
+            lambda known: KernelBank.build(X, KERNELS, filter="none", known=known),
+        )
+        assert len(model.history_) == 5
+        assert_array_equal(model.kernel_weights_, model.history_.iloc[best, 3:])
+
+    def test_no_other_than_the_best_thirty_can_win(self, overlapping, monkeypatch):
+        X, _, pairs = overlapping
+        seen = []
+
+        def scores(model, bank, given, candidates, *args):
+            seen.extend(candidates)
+            return np.linspace(0.0, 1.0, len(candidates))  # for the last of them
+
+        monkeypatch.setattr(kernel_csc, "mean_held_out_scores", scores)
+        model = mixed(n_candidates=80).fit(X, constraints=pairs)
+        order = np.argsort(-model.history_["score"].to_numpy(), kind="stable")[:30]
+        expected = model.history_.iloc[order, 3:].to_numpy()
+        assert_array_equal(np.array(seen), expected)
+        worth = 2.0 * model.history_["score"].to_numpy()[order] + np.linspace(0, 1, 30)
+        assert_array_equal(model.kernel_weights_, expected[worth.argmax()])
+
+    @pytest.mark.parametrize(
+        "pairs", [([(0, 1)], [(0, 2)]), ([(0, 1)], []), ([], [(0, 1)])]
+    )
+    def test_too_few_pairs_are_as_with_train(self, overlapping, pairs):
+        X, _, _ = overlapping
+        kernels = [k for k in KERNELS if not isinstance(k, tuple)]
+        a, b = (
+            mixed(selection=how, kernels=kernels).fit(X, constraints=pairs)
+            for how in ("mixed", "train")
+        )
+        assert_array_equal(a.labels_, b.labels_)
+        assert_array_equal(a.kernel_weights_, b.kernel_weights_)
+
+    def test_without_pairs_there_is_nothing_to_choose(self, overlapping):
+        with pytest.warns(ConstraintWarning, match="no constraints"):
+            model = mixed(kernels="paper").fit(overlapping.X)
+        assert model.stopped_by_ == "no pairs" and len(model.history_) == 0
+
+    def test_it_does_not_stop_where_all_pairs_hold(self, blobs):
+        X, y, pairs = blobs
+        train = mixed(selection="train").fit(X, constraints=pairs)
+        assert train.stopped_by_ == "score" and len(train.history_) < 60
+        model = mixed().fit(X, constraints=pairs)
+        assert model.stopped_by_ == "budget" and len(model.history_) == 60
+        assert model.constraint_score_ == 1.0
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+
+    @pytest.mark.parametrize("kernels", [KERNELS, "rich"], ids=["few", "rich"])
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set"])
+    def test_the_number_of_jobs_changes_nothing(self, overlapping, kernels, how):
+        X, _, pairs = overlapping
+        options = {"kernels": kernels, "approximation": how, "n_landmarks": 25}
+        options |= {"working_rows": 20, "n_candidates": 40}
+        one, two = (
+            mixed(n_jobs=n_jobs, **options).fit(X, constraints=pairs)
+            for n_jobs in (1, 2)
+        )
+        assert_same_fit(one, two)
+        assert_same_fit(one, clone(one).fit(X, constraints=pairs))
+
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set", "nystroem"])
+    @pytest.mark.parametrize("final_step", [None, "hard"])
+    def test_it_works_with_every_approximation(self, overlapping, how, final_step):
+        X, _, pairs = overlapping
+        model = mixed(
+            approximation=how,
+            n_landmarks=25,
+            working_rows=20,
+            final_step=final_step,
+            n_candidates=40,
+        ).fit(X, constraints=pairs)
+        assert model.approximation_ == how
+        rows = model.history_.iloc[:, 3:].to_numpy()
+        (place,) = (rows == model.kernel_weights_).all(axis=1).nonzero()[0]
+        score = model.history_["score"]
+        assert (score > score[place]).sum() < 30
+        expected = share_held(pairs, model.labels_, "share")
+        assert model.constraint_score_ == pytest.approx(expected)
+        if final_step == "hard":
+            assert model.n_violated_ == 0
+
+    def test_it_works_with_pairs_of_few_components(self, overlapping):
+        X, y, _ = overlapping
+        partial = np.where(np.arange(len(y)) < 24, y, -1)
+        model = mixed().fit(X, partial)
+        pairs = Constraints.from_labels(partial)
+        best = winner_by_hand(
+            model,
+            pairs,
+            len(X),
+            lambda known: KernelBank.build(X, KERNELS, filter="none", known=known),
+        )
+        assert_array_equal(model.kernel_weights_, model.history_.iloc[best, 3:])
+
+    def test_any_kernels_will_do(self, overlapping):
+        X, y, pairs = overlapping
+        gram = X @ X.T
+        bank = KernelBank.build(
+            X, KERNELS, known=Known(pairs.closure(len(X)).linked, 3), filter="none"
+        )
+        for kernels, data in [
+            ("precomputed", [gram, RBF(0.1)(X, X)]),
+            ([gram, (WithinWhitened(), Linear())], X),
+            (bank, X),
+            ([PairKernel(lambda a, b: float(a @ b)), Linear()], X[:, :2]),
+        ]:
+            model = mixed(kernels=kernels, n_candidates=12)
+            model.fit(data, constraints=pairs)
+            assert set(model.labels_) == {0, 1, 2}
+        given = mixed(kernels=bank).fit(X, constraints=pairs)
+        assert_array_equal(given.labels_, mixed().fit(X, constraints=pairs).labels_)
+
+    def test_a_callback_may_stop_it(self, overlapping):
+        X, _, pairs = overlapping
+
+        class Stop:
+            def setup(self, estimator, context):
+                pass
+
+            def teardown(self, estimator, context):
+                pass
+
+            def on_fit_task_begin(self, estimator, context):
+                pass
+
+            def on_fit_task_end(self, estimator, context):
+                return context.task_name == "candidate" and context.task_id == 9
+
+        stopped = mixed().set_callbacks(Stop()).fit(X, constraints=pairs)
+        assert stopped.stopped_by_ == "callback" and len(stopped.history_) == 10
+        best = winner_by_hand(
+            stopped,
+            pairs,
+            len(X),
+            lambda known: KernelBank.build(X, KERNELS, filter="none", known=known),
+        )
+        assert_array_equal(stopped.kernel_weights_, stopped.history_.iloc[best, 3:])
+
+    def test_a_wrong_name_is_an_error(self, overlapping):
+        X, _, pairs = overlapping
+        with pytest.raises(ValueError, match="The 'selection' parameter"):
+            mixed(selection="best").fit(X, constraints=pairs)
+
+    def test_an_overfitted_view_does_not_win(self):
+        # Few rows in many columns: directions are found in which any groups differ.
+        n_won = {"train": 0, "mixed": 0}
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            y = np.arange(80) % 2
+            X = rng.normal(size=(80, 60))
+            X[:, 0] += 8.0 * y
+            labels = np.where(np.arange(80) < 30, y, -1)
+            rng.shuffle(labels[:6])  # some of them wrong
+            kernels = [(Discriminant(), Linear()), Linear()]
+            for how in n_won:
+                model = mixed(2, kernels=kernels, selection=how, max_kernels=1)
+                model.fit(X, labels)
+                n_won[how] += adjusted_rand_score(y, model.labels_) > 0.9
+        assert n_won["mixed"] >= n_won["train"]
+
+
+class TestWorkingSets:
+    def run(self, scores, worth, kept):
+        """Return the candidates that were clustered, and the one that was taken."""
+        tried = []
+
+        def cluster(weights):
+            tried.append(weights)
+            return {"taken": weights, "_reward": kept[weights]}
+
+        trials = [SimpleNamespace(score=s, weights=i) for i, s in enumerate(scores)]
+        best = int(np.argmax(worth))
+        return tried, _best_clustering(cluster, trials, best, worth)["taken"]
+
+    def test_others_are_tried_by_what_they_are_worth(self):
+        scores, worth = [0.9, 0.9, 0.9], [0.7, 0.5, 0.6]
+        assert self.run(scores, worth, [0.5, 0.9, 0.9]) == ([0, 2], 2)
+
+    def test_a_winner_that_keeps_its_promise_is_taken(self):
+        scores, worth = [1.0, 0.9], [0.80, 0.85]
+        assert self.run(scores, worth, scores) == ([1], 1)
+
+
+class TestMemory:
+    @pytest.mark.parametrize("how", ["exact", "landmarks"])
+    def test_little_of_it_gives_the_same_clusters(self, blobs, how):
+        X, y, pairs = blobs
+        kernels = ["paper", "within", "discriminant"]
+        options = {"kernels": kernels, "approximation": how, "n_landmarks": 20}
+        n_bytes = 600_000 if how == "exact" else 450_000
+        stored = []
+        name = "_bank" if how == "exact" else "_landmark_bank"
+        original = getattr(KernelSearchClusterer, name)
+
+        def spy(self, *args):
+            bank = original(self, *args)
+            stored.append(bank.is_stored)
+            return bank
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(KernelSearchClusterer, name, spy)
+            a, b = (
+                mixed(max_memory=memory, **options).fit(X, constraints=pairs)
+                for memory in ("1GiB", n_bytes)
+            )
+        assert stored == [True, False]
+        assert_array_equal(a.labels_, b.labels_)
+        assert_array_equal(a.kernel_names_, b.kernel_names_)
+
+    def test_folds_have_a_part_of_it(self, blobs, monkeypatch):
+        X, _, pairs = blobs
+        seen = {}
+        build, anew = KernelBank.build.__func__, KernelBank.relearnt
+
+        def spy_build(cls, *args, max_memory, **options):
+            seen["bank"] = max_memory
+            return build(cls, *args, max_memory=max_memory, **options)
+
+        def spy_relearnt(self, X, known, max_memory=np.inf):
+            seen["folds"] = max_memory
+            return anew(self, X, known, max_memory)
+
+        monkeypatch.setattr(KernelBank, "build", classmethod(spy_build))
+        monkeypatch.setattr(KernelBank, "relearnt", spy_relearnt)
+        for how in ("mixed", "train"):
+            seen.clear()
+            mixed(selection=how, max_memory=10**7).fit(X, constraints=pairs)
+            total = seen["bank"] + 4 * len(X) ** 2 + seen.get("folds", 0.0)
+            assert total == pytest.approx(10**7)
+            assert ("folds" in seen) == (how == "mixed")
+
+    @pytest.mark.parametrize("selection", ["train", "mixed"])
+    @pytest.mark.parametrize("how", ["exact", "landmarks"])
+    def test_without_a_limit_all_is_stored(self, blobs, monkeypatch, selection, how):
+        X, _, pairs = blobs
+        stored = []
+        name = "_bank" if how == "exact" else "_landmark_bank"
+        original = getattr(KernelSearchClusterer, name)
+
+        def spy(self, *args):
+            bank = original(self, *args)
+            stored.append(bank.is_stored)
+            return bank
+
+        monkeypatch.setattr(KernelSearchClusterer, name, spy)
+        mixed(max_memory=None, approximation=how, selection=selection).fit(
+            X, constraints=pairs
+        )
+        assert stored == [True]
+
+    def test_without_memory_for_folds_the_pairs_alone_choose(self, blobs):
+        X, _, pairs = blobs
+        options = {"kernels": ["within"], "max_memory": 120_000, "n_candidates": 4}
+        with pytest.warns(ConstraintWarning, match="no memory to score by held-out"):
+            model = mixed(**options).fit(X, constraints=pairs)
+        plain = mixed(selection="train", **options).fit(X, constraints=pairs)
+        assert np.array_equal(model.kernel_weights_, plain.kernel_weights_)
+        assert np.array_equal(model.labels_, plain.labels_)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"kernels": "rich"},
+            {"selection": "mixed"},
+        ],
+    )
+    def test_auto_uses_landmarks_where_matrices_do_not_fit(self, make_problem, options):
+        X, _, pairs = make_problem(sizes=(200, 200, 200))
+        options = {
+            "kernels": "paper",
+            "selection": "train",
+            "filter": "ratio",
+        } | options
+        model = mixed(max_memory="7.5MB", n_landmarks=10, n_candidates=3, **options)
+        assert model.fit(X, constraints=pairs).approximation_ in ("exact", "landmarks")
+
+
+class TestRich:
+    @pytest.mark.parametrize("selection", ["train", "mixed"])
+    def test_it_finds_clusters_that_are_there(self, blobs, make_problem, selection):
+        X, y, pairs = blobs
+        model = rich(selection=selection).fit(X, constraints=pairs)
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+        new = make_problem(seed=1, spread=0.5)
+        assert adjusted_rand_score(new.y, model.predict(new.X)) == 1.0
+
+    @pytest.mark.parametrize("how", ["exact", "landmarks"])
+    def test_it_finds_rings(self, how):
+        rng = np.random.default_rng(0)
+        y = np.arange(160) % 2
+        angle = rng.uniform(0.0, 2.0 * np.pi, 160)
+        radius = 1.0 + 2.0 * y + 0.1 * rng.normal(size=160)
+        X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+        pairs = Constraints.sample(y, 40, random_state=0)
+        model = rich(2, approximation=how, n_candidates=240, n_landmarks=60)
+        model.fit(X, constraints=pairs)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+
+    def test_it_finds_long_strips(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(150) % 3
+        along, across = 4.0 * rng.normal(size=150), y + 0.15 * rng.normal(size=150)
+        X = np.column_stack([along + across, along - across])
+        pairs = Constraints.sample(y, 120, random_state=0)
+        paper, more = (
+            rich(3, kernels=kernels, n_candidates=240, selection="mixed")
+            .fit(X, constraints=pairs)
+            .labels_
+            for kernels in ("paper", "rich")
+        )
+        assert adjusted_rand_score(y, more) > 0.9 > adjusted_rand_score(y, paper)
+
+    @pytest.mark.parametrize("kind", [KernelCSC, SingleKernelCSC])
+    def test_sparse_data_have_the_kernels_of_the_paper(self, overlapping, kind):
+        X, _, pairs = overlapping
+        data = csr_array(np.where(X > 1.0, X, 0.0))
+        a, b = (
+            rich(kind=kind, kernels=kernels).fit(data, constraints=pairs)
+            for kernels in ("rich", "paper")
+        )
+        assert_same_fit(a, b)
+        assert_array_equal(a.predict(data), b.predict(data))
+
+    def test_kernels_of_the_paper_are_as_without_the_others(self, overlapping):
+        X, _, pairs = overlapping
+        more = rich(filter="none").fit(X, constraints=pairs)
+        paper = rich(kernels="paper", filter="none").fit(X, constraints=pairs)
+        assert more.kernel_names_[:62] == paper.kernel_names_
+        assert len(more.kernel_names_) == 62 + 5 * N_LEARNT
+
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set"])
+    def test_several_matrices_have_their_own_views(self, blobs, how):
+        X, y, pairs = blobs
+        views = [X, csr_array(np.abs(X))]
+        model = rich(approximation=how, n_landmarks=30, working_rows=30, filter="none")
+        model.fit(views, constraints=pairs)
+        names = model.kernel_names_
+        assert len(names) == 2 * 62 + 5 * N_LEARNT
+        assert sum(n.endswith("on forestvotes of X[0]") for n in names) == N_LEARNT
+        assert not any("forestvotes of X[1]" in n for n in names)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+        assert adjusted_rand_score(y, model.predict(views)) > 0.9
+
+    @pytest.mark.parametrize(
+        "how",
+        [
+            "exact",
+            pytest.param(
+                "landmarks",
+            ),
+        ],
+    )
+    def test_there_may_be_as_many_matrices_as_clusters(self, blobs, how):
+        X, y, pairs = blobs
+        views = [X[:, :2], X[:, 1:], X]
+        model = rich(approximation=how, n_landmarks=30).fit(views, constraints=pairs)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set", "nystroem"])
+    def test_a_pickled_model_predicts(self, overlapping, how, new_rows):
+        X, _, pairs = overlapping
+        model = rich(approximation=how, n_landmarks=25, working_rows=20, max_kernels=9)
+        model.fit(X, constraints=pairs)
+        copy = pickle.loads(pickle.dumps(model))
+        assert_array_equal(copy.predict(new_rows), model.predict(new_rows))
+        assert set(model.predict(new_rows)) <= {0, 1, 2}
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set"])
+    def test_views_may_be_asked_for_by_name(self, blobs, make_problem, name, how):
+        X, y, pairs = blobs
+        options = {"approximation": how, "n_landmarks": 25, "working_rows": 20}
+        model = rich(kernels=[name], n_candidates=10, **options)
+        model.fit(X, constraints=pairs)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+        new = make_problem(seed=1, spread=0.5)
+        assert adjusted_rand_score(new.y, model.predict(new.X)) > 0.9
+        assert pickle.loads(pickle.dumps(model)).predict(X).shape == (72,)
+
+    def test_names_may_be_mixed_with_others(self, overlapping):
+        X, _, pairs = overlapping
+        kernels = ["forest", RBF(0.1), "paper", (Standardized(), Linear()), "within"]
+        model = rich(kernels=kernels, filter="none").fit(X, constraints=pairs)
+        assert len(model.kernel_names_) == N_LEARNT + 1 + 62 + 1 + N_LEARNT
+        assert model.kernel_names_[N_LEARNT - 1] == "Linear() on forestvotes"
+        assert model.kernel_names_[-1] == "Linear() on withinwhitened"
+
+    @pytest.mark.parametrize("kind", [KernelCSC, SingleKernelCSC])
+    def test_an_unknown_name_is_answered_with_those_there_are(self, blobs, kind):
+        X, _, pairs = blobs
+        for kernels in (["paper", "diffused"], ["Rich"]):
+            with pytest.raises(ValueError, match="is not a kernel: allowed") as error:
+                rich(kind=kind, kernels=kernels).fit(X, constraints=pairs)
+            for name in ("paper", "rich", "rbf", *NAMES):
+                assert name in str(error.value)
+        with pytest.raises(ValueError, match="The 'kernels' parameter") as error:
+            rich(kind=kind, kernels="poor").fit(X, constraints=pairs)
+        assert "'rich'" in str(error.value)
+
+    @pytest.mark.parametrize("kind", [KernelCSC, SingleKernelCSC])
+    @pytest.mark.parametrize("how", ["exact", "landmarks"])
+    def test_the_number_of_jobs_changes_nothing(self, overlapping, kind, how):
+        X, _, pairs = overlapping
+        options = {"kind": kind, "approximation": how, "n_landmarks": 25}
+        one, two = (
+            rich(n_jobs=n_jobs, **options).fit(X, constraints=pairs)
+            for n_jobs in (1, 2)
+        )
+        assert_same_fit(one, two)
+
+    def test_the_seed_decides(self, overlapping):
+        X, _, pairs = overlapping
+        kernels = ["forest"]
+        once, again, other = (
+            rich(kernels=kernels, random_state=seed).fit(X, constraints=pairs)
+            for seed in (0, 0, 1)
+        )
+        assert_same_fit(once, again)
+        assert once.kernel_names_ != other.kernel_names_
+
+    def test_partial_labels_are_pairs(self, overlapping):
+        X, y, _ = overlapping
+        partial = np.where(np.arange(len(y)) < 20, y, -1)
+        a = rich().fit(X, partial)
+        b = rich().fit(X, constraints=Constraints.from_labels(partial))
+        assert_same_fit(a, b)
+
+    @pytest.mark.parametrize("kind", [KernelCSC, SingleKernelCSC])
+    def test_without_pairs_it_is_as_with_the_kernels_of_the_paper(self, blobs, kind):
+        X, _, _ = blobs
+        found = []
+        for kernels in ("rich", "paper"):
+            with pytest.warns(ConstraintWarning, match="standardised linear kernel"):
+                found.append(rich(kind=kind, kernels=kernels).fit(X))
+        assert_array_equal(found[0].labels_, found[1].labels_)
+        assert found[0].kernel_names_ == ["Linear() on standardized"]
+
+    def test_without_pairs_names_in_a_list_are_all_used(self, blobs):
+        X, y, _ = blobs
+        for kernels in (["paper", "forest"], ["diffusion"], ["rich"]):
+            with pytest.warns(ConstraintWarning, match="all kernels alike"):
+                model = rich(kernels=kernels).fit(X)
+            assert not any("forest" in name for name in model.kernel_names_)
+            assert adjusted_rand_score(y, model.labels_) > 0.9
+
+    @pytest.mark.parametrize(
+        ("pairs", "n_views"),
+        [
+            (([], [(0, 1), (2, 3)]), 2),
+            (([(0, 1)], []), 3),
+            (([(0, 1), (2, 3)], []), 5),
+            (([(0, 1), (2, 3)], [(0, 2)]), 5),
+        ],
+    )
+    @pytest.mark.parametrize("selection", ["train", "mixed"])
+    def test_a_few_pairs_are_enough(self, overlapping, pairs, n_views, selection):
+        X, _, _ = overlapping
+        model = rich(filter="none", selection=selection).fit(X, constraints=pairs)
+        assert len(model.kernel_names_) == 62 + n_views * N_LEARNT
+        assert set(model.labels_) == {0, 1, 2}
+
+    @pytest.mark.parametrize("n", [2, 3, 4, 6])
+    def test_a_few_rows_are_enough(self, n):
+        X = np.random.default_rng(n).normal(size=(n, 2))
+        model = rich(2).fit(X, constraints=([], [(0, 1)]))
+        assert set(model.labels_) == {0, 1}
+        assert model.predict(X).shape == (n,)
+
+    def test_weights_of_rows_count(self, overlapping):
+        X, _, pairs = overlapping
+        plain = rich().fit(X, constraints=pairs)
+        equal = rich().fit(X, constraints=pairs, sample_weight=np.full(72, 2.0))
+        assert_array_equal(plain.labels_, equal.labels_)
+        weight = np.where(X[:, 0] > 2.0, 20.0, 0.1)
+        kernels = [(Whitened(), Linear()), (WithinWhitened(), Linear())]
+        a, b = (
+            rich(kernels=kernels).fit(X, constraints=pairs, sample_weight=w)
+            for w in (None, weight)
+        )
+        assert a.objective_ != b.objective_
+
+    def test_parameters_survive_a_clone(self, overlapping):
+        X, _, pairs = overlapping
+        model = rich(kernels=["paper", "forest"], selection="mixed")
+        before = model.get_params()
+        assert before["selection"] == "mixed"
+        model.fit(X, constraints=pairs)
+        assert model.get_params() == before
+        copy = clone(model)
+        assert copy.get_params() == before
+        assert_same_fit(copy.fit(X, constraints=pairs), model)
+
+    @pytest.mark.parametrize("final_step", ["soft", "hard"])
+    def test_final_steps(self, overlapping, final_step):
+        X, y, _ = overlapping
+        pairs = Constraints.sample(y, 30, random_state=1)
+        model = rich(final_step=final_step, selection="mixed")
+        model.fit(X, constraints=pairs)
+        if final_step == "hard":
+            assert model.n_violated_ == 0
+
+    @pytest.mark.parametrize("how", ["exact", "landmarks"])
+    def test_copies_of_rows_do_no_harm(self, blobs, how):
+        X, y, _ = blobs
+        X, y = np.repeat(X[:30], 4, axis=0), np.repeat(y[:30], 4)
+        pairs = Constraints.sample(y, 30, random_state=0)
+        model = rich(approximation=how, n_landmarks=25).fit(X, constraints=pairs)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+
+    def test_views_that_are_not_used_are_not_kept(self, blobs):
+        X, _, pairs = blobs
+        sizes = []
+        for kernels in ([Linear()], [Linear(), "forest", "diffusion"]):
+            model = rich(kernels=kernels, n_candidates=2, max_kernels=1)
+            model.set_params(search=_First()).fit(X, constraints=pairs)
+            assert model.kernel_weights_[0] == 1.0
+            sizes.append(len(pickle.dumps(model._kernel)))
+        assert sizes[1] < 2 * sizes[0]
+
+
+class _First:
+    """A search that tries the first kernel only."""
+
+    def start(self, domain, n_candidates, rng):
+        class Searcher:
+            def __init__(self):
+                self.left = [domain.first()[:1]]
+
+            def ask(self):
+                return self.left.pop() if self.left else domain.first()[:0]
+
+            def tell(self, trials):
+                pass
+
+        return Searcher()
+
+
+class TestSingleKernels:
+    @pytest.mark.parametrize("reward", ["share", "balanced"])
+    def test_folds_have_views_of_their_own(self, overlapping, reward):
+        X, _, pairs = overlapping
+        model = SingleKernelCSC(3, kernels=KERNELS, filter="none", cv=3, random_state=0)
+        model.set_params(reward=reward).fit(X, constraints=pairs)
+        rng = as_generator(0)
+        rng.integers(2**63)  # the seed of the final step is drawn first
+        scores = np.zeros(len(KERNELS))
+        for train, held_out in constraint_folds(pairs, 3, rng):
+            closure = train.closure(len(X))
+            known = Known(closure.linked, 3)
+            bank = KernelBank.build(X, KERNELS, filter="none", known=known)
+            for i, weights in enumerate(np.eye(len(KERNELS))):
+                space = bank.combine(weights)
+                labels = kmeans(space, farthest_first(space, closure, 3), 3).labels
+                scores[i] += share_held(held_out, labels, reward) / 3.0
+        np.testing.assert_allclose(model.history_["score"], scores)
+        assert model.kernel_weights_.argmax() == model.history_["score"].argmax()
+
+    @pytest.mark.parametrize("cv", [0, 3])
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set"])
+    def test_the_best_of_rich_kernels(self, blobs, cv, how):
+        X, y, pairs = blobs
+        options = {"approximation": how, "n_landmarks": 25, "working_rows": 20}
+        model = rich(kind=SingleKernelCSC, cv=cv, **options)
+        model.fit(X, constraints=pairs)
+        assert len(model.history_) == len(model.kernel_names_) > 62
+        assert sorted(model.kernel_weights_)[-2:] == [0.0, 1.0]
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+
+    def test_a_view_of_known_pairs_is_no_proof_by_held_out_ones(self):
+        # Groups at random: a forest grown with all pairs could tell them apart.
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(80, 5))
+        labels = np.where(np.arange(80) < 60, rng.integers(2, size=80), -1)
+        pairs = Constraints.from_labels(labels)
+        kernels = [(ForestVotes(), Linear()), (Discriminant(), Linear())]
+        model = SingleKernelCSC(2, kernels=kernels, filter="none", cv=3, random_state=0)
+        model.fit(X, constraints=pairs)
+        assert (model.history_["score"] < 0.65).all()
+
+    def test_folds_have_no_more_memory_than_there_is(self, blobs, monkeypatch):
+        X, _, pairs = blobs
+        limits = []
+        original = KernelBank.relearnt
+
+        def spy(self, X, known, max_memory=np.inf):
+            limits.append(max_memory)
+            return original(self, X, known, max_memory)
+
+        monkeypatch.setattr(KernelBank, "relearnt", spy)
+        model = SingleKernelCSC(3, kernels=KERNELS, cv=3, max_memory=10**7)
+        model.fit(X, constraints=pairs)
+        assert sum(limits) < 10**7
