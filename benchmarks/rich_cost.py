@@ -28,7 +28,7 @@ def draw(n: int) -> tuple[np.ndarray, Constraints]:
     """Return rows in overlapping clusters and pairs of a tenth of them."""
     rng = np.random.default_rng(n)
     y = rng.integers(N_CLUSTERS, size=n)
-    X = rng.normal(size=(n, N_COLUMNS)) + 1.5 * rng.normal(size=(10, N_COLUMNS))[y]
+    X = rng.normal(size=(n, N_COLUMNS)) + 0.5 * rng.normal(size=(10, N_COLUMNS))[y]
     return X, Constraints.sample(y, n, random_state=rng, rows=np.arange(n // 10))
 
 

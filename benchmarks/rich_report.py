@@ -108,25 +108,27 @@ def print_gain(table: pd.DataFrame, part: dict[str, str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("store", help="records of the plan rich")
+    parser.add_argument("store", nargs="?", help="records of the plan rich")
     parser.add_argument("--views", help="records of the plan views")
+    parser.add_argument("--methods", nargs="*", help="only these of the plan views")
     parser.add_argument("--ceiling", type=Path, help="CSV of supervised forests")
     args = parser.parse_args()
     part = halves(sorted(pd.read_csv(folder() / "MANIFEST.csv")["name"]))
-    table = records(args.store)
-    table["regime"] = regimes(table, [50, 200])
-    if args.ceiling is not None:
-        best = ceiling(
-            sorted(set(table["dataset"])), table["trial"].max() + 1, args.ceiling
-        )
-        best = best.assign(method="supervised forest")
-        every = [best.assign(regime=regime) for regime in table["regime"].unique()]
-        print_means(pd.concat([table, *every]), part)
-    else:
-        print_means(table, part)
-    print_gain(table, part)
+    if args.store:
+        table = records(args.store)
+        table["regime"] = regimes(table, [50, 200])
+        every = [table]
+        if args.ceiling is not None:
+            n_trials = int(table["trial"].max()) + 1
+            best = ceiling(sorted(set(table["dataset"])), n_trials, args.ceiling)
+            best = best.assign(method="supervised forest")
+            every += [best.assign(regime=name) for name in table["regime"].unique()]
+        print_means(pd.concat(every), part)
+        print_gain(table, part)
     if args.views:
         views = records(args.views)
+        if args.methods:
+            views = views[views["method"].isin(args.methods)]
         views["regime"] = regimes(views, [100])
         print("\nWhat each view adds (+) and what is left without it (-)")
         print_means(views, part)
