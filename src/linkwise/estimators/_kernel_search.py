@@ -174,6 +174,9 @@ class KernelClusterer(ConstrainedClusterer):
         A row goes to the cluster whose centre is nearest under the learnt kernel.
         Training rows get their ``labels_`` back if k-means came to rest and no final
         step changed them; under an indefinite kernel (sigmoid) it may rest elsewhere.
+        Of the learnt views, diffusion and forest place a training row a little apart
+        when it comes as a new one (see the views), so a few rows at the border of two
+        clusters may change.
 
         Parameters
         ----------
