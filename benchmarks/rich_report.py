@@ -130,7 +130,7 @@ def main() -> None:
         if args.methods:
             views = views[views["method"].isin(args.methods)]
         views["regime"] = regimes(views, [100])
-        print("\nWhat each view adds (+) and what is left without it (-)")
+        print("\nWhat each view adds (+), and what is left without it (-)")
         print_means(views, part)
 
 

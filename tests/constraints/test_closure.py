@@ -1,11 +1,13 @@
 """Closure, entailed weights and the scores that follow from them."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from linkwise.constraints import Constraints
 from linkwise.constraints._jit import count_equal_pairs
@@ -60,6 +62,61 @@ def as_matrix(listed, n):
     matrix = np.zeros((n, n))
     matrix[listed.pairs[:, 0], listed.pairs[:, 1]] = listed.weights
     return matrix + matrix.T
+
+
+def always_together(pairs, n, n_clusters):
+    """Return whether two points share a cluster however the pairs are satisfied.
+
+    None if nothing satisfies them.
+    """
+    must, cannot = pairs.must_link, pairs.cannot_link
+    together = None
+    for labels in product(range(n_clusters), repeat=n):
+        labels = np.array(labels)
+        holds = (labels[must[:, 0]] == labels[must[:, 1]]).all()
+        if holds and (labels[cannot[:, 0]] != labels[cannot[:, 1]]).all():
+            same = labels[:, None] == labels
+            together = same if together is None else together & same
+    return together
+
+
+class TestGroups:
+    @given(consistent_pairs())
+    @quick
+    def test_two_clusters_group_what_no_partition_separates(self, pairs):
+        groups = pairs.closure(N_POINTS).groups(2)
+        together = always_together(pairs, N_POINTS, 2)
+        assume(together is not None)
+        alone = together.sum(axis=1) == 1
+        assert_array_equal(groups < 0, alone)
+        both = ~alone[:, None] & ~alone
+        assert_array_equal((groups[:, None] == groups)[both], together[both])
+
+    @given(consistent_pairs())
+    @quick
+    def test_groups_are_numbered_like_components(self, pairs):
+        groups = pairs.closure(N_POINTS).groups(2)
+        numbers, first, size = np.unique(
+            groups[groups >= 0], return_index=True, return_counts=True
+        )
+        assert numbers.tolist() == list(range(len(numbers)))
+        order = [(-s, f) for s, f in zip(size, first, strict=True)]
+        assert order == sorted(order)
+
+    @given(consistent_pairs(), st.sampled_from([1, 3, 5]))
+    @quick
+    def test_other_numbers_of_clusters_leave_the_components(self, pairs, n_clusters):
+        closure = pairs.closure(N_POINTS)
+        assert_array_equal(closure.groups(n_clusters), closure.linked)
+
+    def test_an_odd_cycle_says_nothing_and_the_rest_still_does(self):
+        triangle = [(0, 1), (1, 2), (0, 2)]
+        pairs = Constraints([(2, 3), (7, 8)], [*triangle, (4, 5), (5, 6), (6, 7)])
+        groups = pairs.closure(10).groups(2)
+        assert groups.tolist() == [-1, -1, 1, 1, 2, 0, 2, 0, 0, -1]
+
+    def test_no_pairs_are_no_groups(self):
+        assert Constraints().closure(3).groups(2).tolist() == [-1, -1, -1]
 
 
 class TestExamplesOfTheSpecification:

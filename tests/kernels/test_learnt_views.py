@@ -34,7 +34,7 @@ from linkwise.kernels import (
 from linkwise.kernels import _learnt_views as learnt
 from linkwise.kernels._entries import _fitted
 from linkwise.kernels._families import base_scales, learnt_kernels
-from linkwise.kernels._learnt_views import LEARNT_VIEWS, learnt_views
+from linkwise.kernels._learnt_views import LEARNT_VIEWS, RICH_VIEWS, learnt_views
 from linkwise.kernels._views import BASES, Points
 
 VIEWS = [Whitened(), WithinWhitened(), Discriminant(), Diffusion(5), ForestVotes()]
@@ -680,16 +680,16 @@ class TestLearntViews:
         assert self.names("forest", X, known) == ["ForestVotes()"]
         assert self.names("diffusion", X, known) == ["Diffusion(n_neighbors=10)"]
 
-    def test_rich_is_all_of_them(self):
+    def test_rich_has_those_that_earn_their_place(self):
         X, groups = draw()
-        expected = list(LEARNT_VIEWS.values())
+        expected = [Whitened(), WithinWhitened(), ForestVotes()]
         assert learnt_views("rich", X, Known(groups, 3)) == expected
 
     def test_those_that_need_more_groups_are_left_out(self):
         X, groups = draw()
         for known in (None, Known(np.full(N, -1), 3)):
             names = self.names("rich", X, known)
-            assert names == ["Whitened()", "Diffusion(n_neighbors=10)"]
+            assert names == ["Whitened()"]
             assert self.names("within", X, known) == []
         one = Known(np.minimum(groups, 0), 3)
         assert "WithinWhitened()" in self.names("rich", X, one)
@@ -739,15 +739,15 @@ class TestBanks:
         X, groups = draw()
         rich, paper = self.build("rich", X, groups), self.build("paper", X, groups)
         assert rich.names[:62] == paper.names
-        apart = self.build(["paper", *LEARNT_VIEWS], X, groups)
-        assert rich.names == apart.names and rich.n_weights == 62 + 5 * N_LEARNT
+        apart = self.build(["paper", *RICH_VIEWS], X, groups)
+        assert rich.names == apart.names and rich.n_weights == 62 + 3 * N_LEARNT
         for weights in np.eye(rich.n_weights)[::5]:
             a, b = rich.combine(weights).gram, apart.combine(weights).gram
             assert np.array_equal(a, b)
 
     def test_without_groups_some_are_missing(self):
         X, _ = draw()
-        assert self.build("rich", X).n_weights == 62 + 2 * N_LEARNT
+        assert self.build("rich", X).n_weights == 62 + N_LEARNT
 
     def test_sparse_data_have_the_kernels_of_the_paper(self):
         X = csr_array(np.random.default_rng(0).poisson(0.7, size=(N, 5)).astype(float))

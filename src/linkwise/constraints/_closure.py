@@ -11,7 +11,7 @@ from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints._canonical import read_only
 from linkwise.constraints._conflicts import WeightedPairs
 from linkwise.constraints._entailed import BottleneckReach, ProductReach, Reach
-from linkwise.constraints._graphs import must_link_components
+from linkwise.constraints._graphs import must_link_components, ranked, sides
 from linkwise.constraints._jit import count_equal_pairs
 
 EntailedWeight = Literal["bottleneck", "product"]
@@ -105,7 +105,37 @@ class Closure:
     @cached_property
     def linked(self) -> IntArray:
         """Component of each point that has a must-link, else -1, shape (n_samples,)."""
-        return read_only(np.where(self.component < self.n_linked, self.component, -1))
+        return _linked(self.component)
+
+    def groups(self, n_clusters: int) -> IntArray:
+        """Return the group of each point that must share a cluster, shape (n_samples,).
+
+        These are the components; with two clusters, also what cannot-links say: two
+        points that cannot join a third are in the other cluster, together. Cannot-links
+        that no two clusters satisfy say nothing.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Groups of two or more points, numbered like components; -1 for points
+            without a group.
+
+        Examples
+        --------
+        >>> from linkwise.constraints import Constraints
+        >>> closure = Constraints(cannot_link=[(0, 1), (1, 2)]).closure(n_samples=4)
+        >>> closure.groups(n_clusters=2)
+        array([ 0, -1,  0, -1])
+        """
+        if n_clusters != 2:
+            return self.linked
+        side = sides(self.cannot_link, self.n_components)
+        return _linked(ranked(side[self.component]))
 
     @cached_property
     def tier(self) -> IntArray:
@@ -483,6 +513,12 @@ def as_labels(labels: npt.ArrayLike, n_samples: int) -> IntArray:
         # Wild values would make histograms of labels long.
         array = np.unique(array, return_inverse=True)[1]
     return array.astype(np.intp, copy=False)
+
+
+def _linked(component: IntArray) -> IntArray:
+    """Return components of two or more points, -1 for single points."""
+    size = np.bincount(component)
+    return read_only(np.where(size[component] > 1, component, -1))
 
 
 def _row_pointers(rows: IntArray, n_rows: int) -> IntArray:

@@ -18,13 +18,37 @@ def must_link_components(must_link: IntArray, n_samples: int) -> IntArray:
     graph = coo_array(
         (ones, (must_link[:, 0], must_link[:, 1])), shape=(n_samples, n_samples)
     )
-    n_components, found = connected_components(graph, directed=False)
+    return ranked(connected_components(graph, directed=False)[1])
+
+
+def ranked(found: IntArray) -> IntArray:
+    """Return components numbered by size, largest first, then by smallest member."""
+    n_samples, n_components = len(found), int(found.max(initial=-1)) + 1
     size = np.bincount(found, minlength=n_components)
     smallest = np.full(n_components, n_samples, dtype=np.intp)
     np.minimum.at(smallest, found, np.arange(n_samples))
     rank = np.empty(n_components, dtype=np.intp)
     rank[np.lexsort((smallest, -size))] = np.arange(n_components)
     return rank[found]
+
+
+def sides(cannot_link: IntArray, n_points: int) -> IntArray:
+    """Return which points are on the same side if each pair is on two of two sides.
+
+    Points that no pairs connect have sides of their own, and so have those of a cycle
+    that two sides cannot satisfy. Numbers are arbitrary, with gaps.
+    """
+    # Each point is there twice, as itself and as its opposite. A pair ties one point to
+    # the opposite of the other; a point tied to its own opposite is on no side.
+    first, second = cannot_link.T
+    row = np.concatenate([first, second])
+    col = np.concatenate([second, first]) + n_points
+    graph = coo_array(
+        (np.ones(len(row), dtype=np.int8), (row, col)), shape=(2 * n_points,) * 2
+    )
+    n_found, found = connected_components(graph, directed=False)
+    own, opposite = found[:n_points], found[n_points:]
+    return np.where(own == opposite, n_found + np.arange(n_points), own)
 
 
 def by_weight(weights: FloatArray) -> IntArray:

@@ -8,6 +8,7 @@ from linkwise.doors import parse_bytes
 from linkwise.engines import DaskRows
 from linkwise.kernels import (
     LEARNT_VIEWS,
+    RICH_VIEWS,
     KernelBank,
     Precomputed,
     gram_seconds,
@@ -69,7 +70,9 @@ def _views_of(kernels):
     """Return the views that some kernels look at beside the paper's two."""
     items = [kernels] if isinstance(kernels, str) else kernels
     names = {item for item in items if isinstance(item, str)}
-    chosen = LEARNT_VIEWS if "rich" in names else names & LEARNT_VIEWS.keys()
+    chosen = names & LEARNT_VIEWS.keys()
+    if "rich" in names:
+        chosen.update(RICH_VIEWS)
     others = [item[0] for item in items if isinstance(item, tuple)]
     return [LEARNT_VIEWS[name] for name in chosen] + others
 

@@ -17,7 +17,7 @@ def held_out_evaluators(model, bank, given, n_folds, rng, max_memory=np.inf):
     n_samples = given.closure.n_samples
     for train, held_out in constraint_folds(given.pairs, n_folds, rng):
         closure = train.closure(n_samples)
-        known = Known(closure.linked, model.n_clusters)
+        known = Known(closure.groups(model.n_clusters), model.n_clusters)
         yield Evaluator(
             bank.relearnt(given.data, known, max_memory),
             closure,

@@ -33,14 +33,14 @@ class KernelCSC(KernelSearchClusterer):
         The base kernels. "paper": 62 Gaussian, Laplacian, polynomial, sigmoid and
         linear kernels on the raw and on the standardised data. "rich": these, and
         Gaussian, Laplacian and linear kernels on views that are learnt from the rows
-        and from must-link groups: "whitened" (principal components of variance 1),
-        "within" (whitened inside groups), "discriminant" (directions in which groups
-        differ), "diffusion" (walks between neighbours), "forest" (votes of a random
-        forest). "precomputed": X holds Gram matrices. A list may hold "paper", "rich",
-        names of such views, kernels (called with two collections of
-        rows, they return a matrix), pairs (view, kernel), Gram matrices and
-        ``Precomputed``. A ready bank saves the work when many models share the data;
-        its own filter and weights of rows then hold.
+        and from groups of rows that the pairs put together: "whitened" (principal
+        components of variance 1), "within" (whitened inside groups) and "forest" (votes
+        of a random forest). "precomputed": X holds Gram matrices. A list may hold
+        "paper", "rich", names of views, also "discriminant" (directions in which groups
+        differ) and "diffusion" (walks between neighbours, for clusters of any shape),
+        kernels (called with two collections of rows, they return a matrix), pairs
+        (view, kernel), Gram matrices and ``Precomputed``. A ready bank saves the work
+        when many models share the data; its own filter and weights of rows then hold.
     n_candidates : int, default=1000
         Number of combinations tried.
     max_kernels : int, default=5

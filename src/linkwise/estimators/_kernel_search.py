@@ -247,7 +247,8 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             local = work.problem(given)
         # Spawned, so that kernels which do not need it draw as without it.
         view_seed = int(given.rng.spawn(1)[0].integers(2**31))
-        known = Known(local.closure.linked, self.n_clusters, view_seed)
+        groups = local.closure.groups(self.n_clusters)
+        known = Known(groups, self.n_clusters, view_seed)
         memory = parse_bytes(self.max_memory)
         share = self._share_for_held_out()
         held_out_memory = share * memory if share > 0.0 else 0.0

@@ -22,6 +22,7 @@ from linkwise.kernels._families import (
 from linkwise.kernels._landmarks import LandmarkBank, LandmarkSpace, landmark_seconds
 from linkwise.kernels._learnt_views import (
     LEARNT_VIEWS,
+    RICH_VIEWS,
     Diffusion,
     Discriminant,
     ForestVotes,
@@ -40,6 +41,7 @@ from linkwise.kernels._views import Known, Raw, Standardized, View
 
 __all__ = [
     "LEARNT_VIEWS",
+    "RICH_VIEWS",
     "RBF",
     "REBUILD_EVERY",
     "Bank",
