@@ -177,6 +177,26 @@ def test_an_interrupt_inside_a_candidate_keeps_the_best(
     assert len(model.history_) == 4
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_among_held_out_pairs_keeps_the_best(
+    n_jobs, overlapping, monkeypatch
+):
+    X, _, pairs = overlapping
+    call, n_calls = Evaluator.__call__, iter(range(1000))
+
+    def sometimes(self, weights):
+        if next(n_calls) >= 50:
+            raise KeyboardInterrupt
+        return call(self, weights)
+
+    monkeypatch.setattr(Evaluator, "__call__", sometimes)
+    model = KernelCSC(3, n_candidates=20, n_jobs=n_jobs, random_state=0)
+    with pytest.warns(ConstraintWarning, match="no time to score by held-out pairs"):
+        model.fit(X, constraints=pairs)
+    assert len(model.history_) == 20
+    assert model.constraint_score_ == model.history_["score"].max()
+
+
 def test_an_interrupt_before_any_candidate_is_passed_on(overlapping, monkeypatch):
     X, _, pairs = overlapping
     monkeypatch.setattr("linkwise.search.Evaluator.__call__", lambda *_: interrupted())

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from linkwise import (
@@ -296,11 +297,18 @@ class TestMaxMemory:
         with pytest.raises(MemoryError, match="max_memory='10 kB'"):
             model.fit(blobs.X, constraints=PAIRS)
 
-    @pytest.mark.parametrize("size", ["200kB", "0.2 MB", 200_000, "1.5GiB", None])
-    def test_regenerated_kernels_give_the_same_clusters(self, size, blobs):
+    @pytest.mark.parametrize(
+        ("kernels", "size"),
+        [
+            *(("paper", size) for size in ("200kB", "0.2 MB", 200_000, "1.5GiB", None)),
+            ("rich", "600kB"),
+        ],
+    )
+    def test_regenerated_kernels_give_the_same_clusters(self, kernels, size, blobs):
         X, _, pairs = blobs
-        model = KernelCSC(3, n_candidates=5, random_state=0, max_memory=size)
-        expected = KernelCSC(3, n_candidates=5, random_state=0)
+        options = {"kernels": kernels, "approximation": "exact"}
+        expected = KernelCSC(3, n_candidates=5, random_state=0, **options)
+        model = clone(expected).set_params(max_memory=size)
         expected = expected.fit_predict(X, constraints=pairs)
         np.testing.assert_array_equal(model.fit_predict(X, constraints=pairs), expected)
 

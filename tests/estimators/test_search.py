@@ -174,7 +174,7 @@ class TestKernelCSC:
 
     def test_a_filter_leaves_kernels_out(self, overlapping):
         X, _, pairs = overlapping
-        model = KernelCSC(3, n_candidates=5, random_state=0)
+        model = KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
         n_kept = len(model.fit(X, constraints=pairs).kernel_names_)
         model.set_params(filter="none").fit(X, constraints=pairs)
         assert n_kept < len(model.kernel_names_) == 62
@@ -200,7 +200,7 @@ class TestStopping:
 
     def test_satisfied_pairs(self, blobs):
         X, _, pairs = blobs
-        for model in (KernelCSC(3), MahalanobisCSC(3)):
+        for model in (KernelCSC(3, kernels="paper"), MahalanobisCSC(3)):
             assert model.fit(X, constraints=pairs).stopped_by_ == "score"
 
     def test_a_single_kernel_is_chosen_among_all(self, blobs):
@@ -343,6 +343,8 @@ class TestReward:
     def test_a_balanced_reward_is_the_mean_of_both_shares(self, model, overlapping):
         X, _, pairs = overlapping
         options = {} if model is SingleKernelCSC else {"n_candidates": 20}
+        if model is KernelCSC:
+            options["selection"] = "train"
         model = model(3, reward="balanced", random_state=0, **options)
         model.fit(X, constraints=pairs)
         expected = pairs.closure(len(X)).balanced_score(model.labels_)

@@ -539,6 +539,63 @@ class TestMemory:
         assert model.fit(X, constraints=pairs).approximation_ in ("exact", "landmarks")
 
 
+class TestAuto:
+    """``selection="auto"``, and what the defaults are."""
+
+    @pytest.mark.parametrize(
+        ("kernels", "meant"),
+        [
+            ("rich", "mixed"),
+            (["paper", "forest"], "mixed"),
+            ("paper", "train"),
+            (["paper", "whitened"], "train"),
+        ],
+    )
+    def test_it_is_mixed_where_views_are_learnt_from_pairs(
+        self, overlapping, kernels, meant, monkeypatch
+    ):
+        X, _, pairs = overlapping
+        folds, scores_of = [], kernel_csc.mean_held_out_scores
+
+        def noting(*args):
+            folds.append(args)
+            return scores_of(*args)
+
+        monkeypatch.setattr(kernel_csc, "mean_held_out_scores", noting)
+        auto, same = (
+            rich(kernels=kernels, selection=how).fit(X, constraints=pairs)
+            for how in ("auto", meant)
+        )
+        assert_same_fit(auto, same)
+        assert len(folds) == (2 if meant == "mixed" else 0)
+
+    def test_without_groups_there_is_nothing_to_hold_out(self, overlapping):
+        X, _, _ = overlapping
+        pairs = ([], [(0, 1), (2, 3), (4, 5), (0, 7), (1, 8), (9, 10)])
+        auto, train = (
+            rich(selection=how).fit(X, constraints=pairs) for how in ("auto", "train")
+        )
+        assert_same_fit(auto, train)
+
+    def test_a_ready_bank_is_looked_into(self, overlapping):
+        X, _, pairs = overlapping
+        known = Known(pairs.closure(len(X)).linked, 3)
+        for kernels, how in (("rich", "mixed"), ("paper", "train")):
+            bank = KernelBank.build(X, kernels, known=known)
+            auto, same = (
+                rich(kernels=bank, n_candidates=60, selection=s).fit(
+                    X, constraints=pairs
+                )
+                for s in ("auto", how)
+            )
+            assert bank.learns_from_groups == (how == "mixed")
+            assert_same_fit(auto, same)
+
+    def test_the_defaults_are_rich_and_auto(self):
+        model = KernelCSC()
+        assert (model.kernels, model.selection) == ("rich", "auto")
+
+
 class TestRich:
     @pytest.mark.parametrize("selection", ["train", "mixed"])
     def test_it_finds_clusters_that_are_there(self, blobs, make_problem, selection):
@@ -590,7 +647,7 @@ class TestRich:
         more = rich(filter="none").fit(X, constraints=pairs)
         paper = rich(kernels="paper", filter="none").fit(X, constraints=pairs)
         assert more.kernel_names_[:62] == paper.kernel_names_
-        assert len(more.kernel_names_) == 62 + 3 * N_LEARNT
+        assert len(more.kernel_names_) == 62 + 2 * N_LEARNT
 
     @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set"])
     def test_several_matrices_have_their_own_views(self, blobs, how):
@@ -599,7 +656,7 @@ class TestRich:
         model = rich(approximation=how, n_landmarks=30, working_rows=30, filter="none")
         model.fit(views, constraints=pairs)
         names = model.kernel_names_
-        assert len(names) == 2 * 62 + 3 * N_LEARNT
+        assert len(names) == 2 * 62 + 2 * N_LEARNT
         assert sum(n.endswith("on forestvotes of X[0]") for n in names) == N_LEARNT
         assert not any("forestvotes of X[1]" in n for n in names)
         assert adjusted_rand_score(y, model.labels_) > 0.9
@@ -710,10 +767,10 @@ class TestRich:
     @pytest.mark.parametrize(
         ("pairs", "n_views"),
         [
-            (([], [(0, 1), (2, 3)]), 1),
-            (([(0, 1)], []), 2),
-            (([(0, 1), (2, 3)], []), 3),
-            (([(0, 1), (2, 3)], [(0, 2)]), 3),
+            (([], [(0, 1), (2, 3)]), 0),
+            (([(0, 1)], []), 1),
+            (([(0, 1), (2, 3)], []), 2),
+            (([(0, 1), (2, 3)], [(0, 2)]), 2),
         ],
     )
     @pytest.mark.parametrize("selection", ["train", "mixed"])
@@ -731,8 +788,8 @@ class TestRich:
         pairs = ([], some[y[some[:, 0]] != y[some[:, 1]]])
         options = {"filter": "none", "n_candidates": 5, "selection": selection}
         two, three = (rich(k, **options).fit(X, constraints=pairs) for k in (2, 3))
-        assert len(two.kernel_names_) == 62 + 3 * N_LEARNT
-        assert len(three.kernel_names_) == 62 + N_LEARNT
+        assert len(two.kernel_names_) == 62 + 2 * N_LEARNT
+        assert len(three.kernel_names_) == 62
 
     @pytest.mark.parametrize("n", [2, 3, 4, 6])
     def test_a_few_rows_are_enough(self, n):
@@ -837,7 +894,7 @@ class TestSingleKernels:
         options = {"approximation": how, "n_landmarks": 25, "working_rows": 20}
         model = rich(kind=SingleKernelCSC, cv=cv, filter="none", **options)
         model.fit(X, constraints=pairs)
-        assert len(model.history_) == len(model.kernel_names_) == 62 + 3 * N_LEARNT
+        assert len(model.history_) == len(model.kernel_names_) == 62 + 2 * N_LEARNT
         assert sorted(model.kernel_weights_)[-2:] == [0.0, 1.0]
         assert adjusted_rand_score(y, model.labels_) == 1.0
 

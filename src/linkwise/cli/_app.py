@@ -162,8 +162,8 @@ def cluster(
             metavar="NAME",
             rich_help_panel=SEARCH,
             help="paper: 62 kernels on the columns; rich: also kernels on views that "
-            "are learnt from the rows and the must-links.",
-            show_default="paper",
+            "are learnt from the rows and the pairs.",
+            show_default="rich; paper for single",
         ),
     ] = None,
     selection: Annotated[
@@ -172,8 +172,8 @@ def cluster(
             metavar="NAME",
             rich_help_panel=SEARCH,
             help="Choose the winner by the pairs (train), or also by pairs held out "
-            "(mixed).",
-            show_default="train",
+            "(mixed); auto: mixed with rich kernels.",
+            show_default="auto",
         ),
     ] = None,
     candidates: Annotated[

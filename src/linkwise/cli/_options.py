@@ -49,6 +49,7 @@ class Kernels(StrEnum):
 class Selection(StrEnum):
     """By which pairs the winner is chosen."""
 
+    AUTO = "auto"
     TRAIN = "train"
     MIXED = "mixed"
 

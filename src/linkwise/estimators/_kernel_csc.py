@@ -29,14 +29,14 @@ class KernelCSC(KernelSearchClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernels : "paper", "rich", "precomputed", list or KernelBank, default="paper"
+    kernels : "paper", "rich", "precomputed", list or KernelBank, default="rich"
         The base kernels. "paper": 62 Gaussian, Laplacian, polynomial, sigmoid and
         linear kernels on the raw and on the standardised data. "rich": these, and
         Gaussian, Laplacian and linear kernels on views that are learnt from the rows
-        and from groups of rows that the pairs put together: "whitened" (principal
-        components of variance 1), "within" (whitened inside groups) and "forest" (votes
-        of a random forest). "precomputed": X holds Gram matrices. A list may hold
-        "paper", "rich", names of views, also "discriminant" (directions in which groups
+        and from groups of rows that the pairs put together: "within" (whitened inside
+        groups) and "forest" (votes of a random forest). "precomputed": X holds Gram
+        matrices. A list may hold "paper", "rich", names of views, also "whitened"
+        (principal components of variance 1), "discriminant" (directions in which groups
         differ) and "diffusion" (walks between neighbours, for clusters of any shape),
         kernels (called with two collections of rows, they return a matrix), pairs
         (view, kernel), Gram matrices and ``Precomputed``. A ready bank saves the work
@@ -49,11 +49,12 @@ class KernelCSC(KernelSearchClusterer):
             default="auto"
         How candidates are chosen. "auto": at random when a candidate costs less than a
         model that would choose it, else by a random forest.
-    selection : {"train", "mixed"}, default="train"
-        How the winner is chosen. "train": by the pairs. "mixed": of the 30 best, the
-        one with the highest mean of its score (counted twice) and of its score by pairs
-        that were held out, in three folds. That guards against kernels that fit the
-        pairs and nothing else, above all among rich ones.
+    selection : {"auto", "train", "mixed"}, default="auto"
+        How the winner is chosen. "train": by the pairs, as in the paper. "mixed": of
+        the 30 best, the one with the highest mean of its score (counted twice) and of
+        its score by pairs that were held out, in three folds. That guards against
+        kernels that fit the pairs and nothing else. "auto": mixed if some kernels are
+        learnt from the pairs, as rich ones are, else train.
     final_step : {None, "soft", "hard"}, default=None
         Constrained clustering under the chosen kernel at the end: pairs have a price,
         or must hold.
@@ -86,7 +87,8 @@ class KernelCSC(KernelSearchClusterer):
         What to do with a cannot-link inside a must-link group: raise an error that
         names it, or drop the lighter side.
     time_limit : float, default=None
-        Seconds after which the search ends with the best so far.
+        Seconds after which the search ends with the best so far. Scores by held-out
+        pairs come after it, as does the last clustering.
     patience : int, default=None
         Number of candidates without a better score after which the search ends.
     max_memory : int, str or None, default="4GiB"
@@ -132,7 +134,7 @@ class KernelCSC(KernelSearchClusterer):
     -----
     Without pairs there is nothing to choose by: a warning says so, and the rows are
     clustered under the standardised linear kernel, or under the sum of the kernels if
-    others than "paper" are asked for.
+    others than "paper" or "rich" are asked for.
 
     Callbacks of scikit-learn (``set_callbacks``) are told of every candidate; one that
     returns True stops the search, and the best so far is kept. ``ProgressBar`` shows
@@ -158,7 +160,7 @@ class KernelCSC(KernelSearchClusterer):
     _parameter_constraints = {
         **KernelSearchClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
-        "selection": [StrOptions({"train", "mixed"})],
+        "selection": [StrOptions({"auto", "train", "mixed"})],
         "max_kernels": [Interval(Integral, 1, None, closed="left")],
         "final_step": [StrOptions({"soft", "hard"}), None],
     }
@@ -167,11 +169,11 @@ class KernelCSC(KernelSearchClusterer):
         self,
         n_clusters=8,
         *,
-        kernels="paper",
+        kernels="rich",
         n_candidates=1000,
         max_kernels=5,
         search="auto",
-        selection="train",
+        selection="auto",
         final_step=None,
         approximation="auto",
         n_landmarks=150,
@@ -247,16 +249,21 @@ class KernelCSC(KernelSearchClusterer):
     def _search(self, bank, evaluator, given, on_trial, max_memory):
         domain = SparseVectors(bank.n_weights, self.max_kernels)
         # A score of 1 is not the end where other pairs have a say.
-        stop_score = 1.0 if self.selection == "train" else None
+        stop_score = None if self._is_mixed(bank) else 1.0
         return run_candidates(
             self, evaluator, domain, given.rng, on_trial, stop_score=stop_score
         )
 
     def _holds_out(self):
-        return self.selection == "mixed"
+        return self.selection != "train"
+
+    def _is_mixed(self, bank):
+        """Tell whether held-out pairs have a say in the choice among kernels."""
+        is_auto = self.selection == "auto"
+        return bank.learns_from_groups if is_auto else self.selection == "mixed"
 
     def _worth(self, trials, bank, given, seed, max_memory):
-        if self.selection == "train":
+        if not self._is_mixed(bank):
             return None
         scores = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
         finalists = np.argsort(-scores, kind="stable")[:_N_FINALISTS]
@@ -275,10 +282,11 @@ class KernelCSC(KernelSearchClusterer):
                 np.random.default_rng(seed),
                 max_memory,
             )
-        except MemoryError as error:
+        except (MemoryError, KeyboardInterrupt) as error:
+            lacks = "no memory" if isinstance(error, MemoryError) else "no time"
             warn_caller(
-                "There is no memory to score by held-out pairs, so the winner is "
-                f'chosen as with selection="train". {error}',
+                f"There is {lacks} to score by held-out pairs, so the winner is chosen "
+                f'as with selection="train". {error}'.rstrip(),
                 ConstraintWarning,
             )
             return None

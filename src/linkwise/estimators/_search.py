@@ -65,7 +65,8 @@ class SearchClusterer(ConstrainedClusterer):
 
         def attributes(trials, best, stopped_by):
             if trials:
-                worth = select(trials)
+                # Who presses Ctrl-C does not want to wait for more.
+                worth = None if stopped_by == "interrupt" else select(trials)
                 best = best if worth is None else int(np.argmax(worth))
                 fitted = _best_clustering(cluster, trials, best, worth)
             else:

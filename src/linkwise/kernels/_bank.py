@@ -75,6 +75,7 @@ class ScaledKernels:
     """What banks of kernels share: each kernel has total scatter 1."""
 
     _entries: list[Entry]
+    _views: Views
     _norms: FloatArray  # (p,), reciprocal of the total scatter of each kernel
     _stored: dict[int, FloatArray]  # matrices of the kernels that are held
 
@@ -91,6 +92,13 @@ class ScaledKernels:
     def is_stored(self) -> bool:
         """Whether the matrices of all kernels are held in memory."""
         return len(self._stored) == self.n_weights
+
+    @property
+    def learns_from_groups(self) -> bool:
+        """Whether some kernels look at views that are learnt from groups."""
+        used = {e.view for e in self._entries if e.view is not None}
+        views = [self._views.views[v] for v in used]
+        return any(getattr(view, "least_groups", 0) > 0 for view in views)
 
     @property
     def unscaled(self) -> FloatArray:

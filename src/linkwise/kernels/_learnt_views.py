@@ -367,4 +367,4 @@ LEARNT_VIEWS: dict[str, View] = {
     "forest": ForestVotes(),
 }
 # Those of the rich bank; the others did not earn their place on most data.
-RICH_VIEWS = ("whitened", "within", "forest")
+RICH_VIEWS = ("within", "forest")
