@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -89,6 +90,18 @@ def test_no_command_shows_the_help(linkwise):
     assert result.exit_code == 2 and "Commands" in result.output
 
 
+def read_all(terminal):
+    """Return what a terminal shows until nobody writes to it any more."""
+    parts = []
+    while True:
+        try:
+            parts.append(os.read(terminal, 4096))
+        except OSError:  # what Linux says at the end
+            return b"".join(parts)
+        if not parts[-1]:
+            return b"".join(parts)
+
+
 def test_in_a_terminal_the_progress_bar_goes_to_stderr():
     pty = pytest.importorskip("pty")
     reader, writer = pty.openpty()
@@ -99,9 +112,12 @@ def test_in_a_terminal_the_progress_bar_goes_to_stderr():
         stderr=writer,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm"},
     ) as process:
-        stdout, _ = process.communicate(timeout=60)
-    shown = os.read(reader, 1 << 16).decode()
+        os.close(writer)
+        # A terminal that nobody reads holds little, and then its writer waits.
+        with ThreadPoolExecutor(1) as thread:
+            shown = thread.submit(read_all, reader)
+            stdout, _ = process.communicate(timeout=60)
+    shown = shown.result().decode()
     os.close(reader)
-    os.close(writer)
     assert json.loads(stdout)["candidates"] <= 10
     assert "KernelCSC" in shown and "100%" in shown
