@@ -101,6 +101,7 @@ def run_one(n: int, max_memory: str, n_jobs: int) -> None:
         pairs = Constraints.sample(y, N_PAIRS, random_state=0)
         model = KernelCSC(
             N_CLUSTERS,
+            kernels="paper",
             n_candidates=N_CANDIDATES,
             patience=None,
             search="random",

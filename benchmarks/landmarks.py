@@ -76,6 +76,7 @@ def main() -> None:
                         continue
                     model = KernelCSC(
                         len(np.unique(y)),
+                        kernels="paper",
                         n_candidates=args.candidates,
                         search="random",
                         random_state=trial,

@@ -32,6 +32,7 @@ def main() -> None:
     tic = time.perf_counter()
     model = KernelCSC(
         5,
+        kernels="paper",
         n_candidates=args.candidates,
         search="random",
         approximation="exact",

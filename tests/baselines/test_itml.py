@@ -23,7 +23,7 @@ from linkwise import Constraints, ConstraintWarning
 from linkwise.baselines import _itml, _jit_projections
 from linkwise.baselines._itml import ITML
 from linkwise.baselines._jit_projections import project_in_turn
-from linkwise.baselines._metric_learner import entailed_pairs
+from linkwise.baselines._metric_learner import entailed_pairs, span_of
 from linkwise.exceptions import InconsistentConstraintsError
 
 GOLDEN = json.loads(Path(__file__).with_name("metric_learn_golden.json").read_text())
@@ -41,8 +41,10 @@ def draw_problem(seed, n=12, d=3, n_pairs=10):
 def plain_itml(X, pairs, bounds, gamma, n_sweeps):
     """Return the metric by the formulas, pair by pair, and the multipliers."""
     closure = pairs.closure(len(X))
-    listed = [(1.0, *p) for p in closure.must_link_pairs().pairs.tolist()]
-    listed += [(-1.0, *p) for p in closure.cannot_link_pairs().pairs.tolist()]
+    must, cannot = closure.must_link_pairs(), closure.cannot_link_pairs()
+    listed = [(1.0, *p) for p in must.pairs.tolist()]
+    listed += [(-1.0, *p) for p in cannot.pairs.tolist()]
+    prices = gamma * np.concatenate([must.weights, cannot.weights])
     metric = np.eye(X.shape[1])
     xi = np.array([bounds[0] if sign > 0 else bounds[1] for sign, _, _ in listed])
     dual = np.zeros(len(listed))
@@ -52,10 +54,11 @@ def plain_itml(X, pairs, bounds, gamma, n_sweeps):
             p = v @ metric @ v
             if p == 0:
                 continue
-            alpha = min(dual[c], sign * gamma / (gamma + 1) * (1 / p - 1 / xi[c]))
+            price = prices[c]
+            alpha = min(dual[c], sign * price / (price + 1) * (1 / p - 1 / xi[c]))
             dual[c] -= alpha
             beta = sign * alpha / (1 - sign * alpha * p)
-            xi[c] = gamma * xi[c] / (gamma + sign * alpha * xi[c])
+            xi[c] = price * xi[c] / (price + sign * alpha * xi[c])
             metric = metric + beta * np.outer(metric @ v, metric @ v)
     return metric, dual, listed
 
@@ -228,28 +231,174 @@ def test_the_sequence_of_projections_is_that_of_metric_learn(name, few_sweeps):
     assert compared == 6
 
 
+def fit_in_all_ways(monkeypatch):
+    """Fit narrow and wide data, both ways."""
+    with monkeypatch.context() as patch:
+        for wide, swept in (
+            (100, _itml._swept),
+            (0, _itml._swept),
+            (100, collapsed),
+            (0, collapsed),
+        ):
+            patch.setattr(_itml, "_WIDE", wide)
+            patch.setattr(_itml, "_swept", swept)
+            for seed in range(2):
+                X, pairs = draw_problem(seed)
+                ITML(max_iter=10).fit(X, constraints=pairs)
+
+
 def test_every_compiled_loop_equals_its_source(monkeypatch, few_sweeps):
+    fit_in_all_ways(monkeypatch)  # compiled now, they know each other
     compiled, called = watch_compiled(_jit_projections, monkeypatch)
-    for seed in range(3):
-        X, pairs = draw_problem(seed)
-        ITML(max_iter=20).fit(X, constraints=pairs)
-    monkeypatch.setattr(_itml, "_swept", lambda *args: (None, 0, False))
-    ITML(max_iter=20).fit(X, constraints=pairs)
+    fit_in_all_ways(monkeypatch)
     assert compiled <= called
+
+
+# Blocks ------------------------------------------------------------------------
+
+
+def draw_weighted(seed, n, d, n_pairs):
+    """Return data and pairs that weigh differently."""
+    X, pairs = draw_problem(seed, n, d, n_pairs)
+    rng = np.random.default_rng(seed)
+    return X, Constraints(
+        pairs.must_link,
+        pairs.cannot_link,
+        rng.uniform(0.2, 5.0, pairs.n_must_link),
+        rng.uniform(0.2, 5.0, pairs.n_cannot_link),
+    )
+
+
+@pytest.mark.parametrize("by_root", [False, True])
+@pytest.mark.parametrize("block", [1, 7, 64, 1000])
+@pytest.mark.parametrize(("seed", "gamma"), [(0, 1.0), (1, 0.2), (2, 20.0)])
+def test_sweeps_over_wide_data_follow_the_formulas(
+    seed, gamma, block, by_root, monkeypatch, few_sweeps
+):
+    X, pairs = draw_weighted(seed, n=90, d=60, n_pairs=150)
+    assert X.shape[1] >= _itml._WIDE
+    monkeypatch.setattr(_itml, "_BLOCK", block)
+    if by_root:
+        monkeypatch.setattr(_itml, "_swept", collapsed)
+    else:
+        monkeypatch.delattr(_itml, "_swept_by_root")
+    model = ITML(gamma=gamma, max_iter=4, tol=0.0).fit(X, constraints=pairs)
+    metric, dual, listed = plain_itml(X, pairs, model.bounds_, gamma, 4)
+    assert len(listed) % 7 and len(listed) > 64
+    assert 0 < (dual > 0).sum() < len(dual)
+    scale = np.abs(metric).max()
+    assert_allclose(model.metric_, metric, rtol=1e-7, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_change_nothing_but_rounding(seed, monkeypatch, few_sweeps):
+    X, pairs = draw_problem(seed, n=80, d=60, n_pairs=120)
+    model = ITML(max_iter=200).fit(X, constraints=pairs)
+    monkeypatch.setattr(_itml, "_WIDE", 61)
+    expected = ITML(max_iter=200).fit(X, constraints=pairs)
+    assert model.n_iter_ == expected.n_iter_
+    assert model.objective_ == pytest.approx(expected.objective_)
+    scale = np.abs(expected.metric_).max()
+    assert_allclose(model.metric_, expected.metric_, rtol=1e-6, atol=1e-9 * scale)
+    assert_array_equal(model.metric_, model.metric_.T)
+    assert np.linalg.eigvalsh(model.metric_).min() > 0
 
 
 # Collapse ----------------------------------------------------------------------
 
 
+def collapsed(*args):
+    """Stand in for sweeps whose metric collapses."""
+    return None, 0, False
+
+
+@pytest.mark.parametrize("wide", [0, 100])
 @pytest.mark.parametrize("seed", range(5))
-def test_sweeps_over_a_root_give_the_same_metric(seed, monkeypatch, few_sweeps):
+def test_sweeps_over_a_root_give_the_same_metric(seed, wide, monkeypatch, few_sweeps):
     X, pairs = draw_problem(seed)
+    monkeypatch.setattr(_itml, "_WIDE", wide)
     plain = ITML().fit(X, constraints=pairs)
-    monkeypatch.setattr(_itml, "_swept", lambda *args: (None, 0, False))
+    monkeypatch.setattr(_itml, "_swept", collapsed)
     by_root = ITML().fit(X, constraints=pairs)
     assert by_root.n_iter_ == plain.n_iter_
     assert_allclose(by_root.metric_, plain.metric_, rtol=1e-8, atol=1e-10)
     assert by_root.objective_ == pytest.approx(plain.objective_)
+
+
+@pytest.mark.parametrize("block", [2, 64])
+def test_a_collapse_in_a_block_is_left_to_the_root(block, monkeypatch, few_sweeps):
+    # The first pair takes the direction away in which the second one differs.
+    X = np.zeros((6, 3))
+    X[1, 0], X[2, 1], X[3, 0], X[5, 2] = 1e7, 2.0, 1e7, 1.0
+    X[4] = (1e7, 1e-3, 0.0)
+    pairs = Constraints([(0, 1), (0, 2), (0, 4)], [(2, 5)])
+    fits = {}
+    for wide in (0, 100):
+        monkeypatch.setattr(_itml, "_WIDE", wide)
+        monkeypatch.setattr(_itml, "_BLOCK", block)
+        model = ITML(bounds=(1e-4, 1.0), gamma=1e6, max_iter=3)
+        problem = []
+
+        def watched(*args, swept=_itml._swept, problem=problem):
+            answer = swept(*args)
+            problem.append(answer[0] is None)
+            return answer
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_itml, "_swept", watched)
+            fits[wide] = model.fit(X, constraints=pairs)
+        assert problem == [True]
+    assert fits[0].n_iter_ == fits[100].n_iter_
+    assert_allclose(fits[0].metric_, fits[100].metric_, rtol=1e-6, atol=1e-12)
+    assert fits[0].objective_ == pytest.approx(fits[100].objective_)
+
+
+# Fewer rows than columns -------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [15, 70])
+@pytest.mark.parametrize("by_root", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_span_of_the_pairs_is_enough(seed, by_root, d, monkeypatch, few_sweeps):
+    X, pairs = draw_problem(seed, n=12, d=d, n_pairs=14)
+    if by_root:
+        monkeypatch.setattr(_itml, "_swept", collapsed)
+    model = ITML(max_iter=30).fit(X, constraints=pairs)
+    sparse = ITML(max_iter=30).fit(csr_array(X), constraints=pairs)
+    monkeypatch.setattr(_itml, "span_of", lambda X, pairs: None)
+    expected = ITML(max_iter=30).fit(X, constraints=pairs)
+    assert_array_equal(model.bounds_, expected.bounds_)
+    scale = np.abs(expected.metric_).max()
+    for fitted in (model, sparse):
+        assert fitted.n_iter_ == expected.n_iter_
+        assert fitted.objective_ == pytest.approx(expected.objective_)
+        assert_allclose(fitted.metric_, expected.metric_, atol=1e-9 * scale)
+        assert_allclose(fitted.transform(X), expected.transform(X), atol=1e-8 * scale)
+    assert_array_equal(model.metric_, model.metric_.T)
+    assert np.linalg.eigvalsh(model.metric_).min() > 0
+
+
+def test_a_span_may_hold_equal_and_dependent_rows(monkeypatch, few_sweeps):
+    X, _ = draw_problem(seed=0, n=6, d=9)
+    X[1], X[2], X[4] = X[0], 2 * X[3] - X[0], 0.0
+    pairs = Constraints([(0, 1), (0, 2), (3, 2)], [(0, 4), (2, 5)])
+    model = ITML(bounds=(0.5, 30.0), max_iter=20).fit(X, constraints=pairs)
+    monkeypatch.setattr(_itml, "span_of", lambda X, pairs: None)
+    expected = ITML(bounds=(0.5, 30.0), max_iter=20).fit(X, constraints=pairs)
+    assert_allclose(model.metric_, expected.metric_, atol=1e-9)
+    assert model.n_iter_ == expected.n_iter_
+
+
+def test_a_span_is_taken_of_fewer_differences_than_columns_only():
+    X, pairs = draw_problem(seed=0, n=9, d=8, n_pairs=20)
+    listed = entailed_pairs(pairs.closure(9), pairs, None, np.random.default_rng(0))
+    assert len(np.unique(np.vstack([listed.must_link, listed.cannot_link]))) == 9
+    assert span_of(X, listed) is None
+    wider = np.column_stack([X, X[:, 0] ** 2])
+    basis = span_of(wider, listed)
+    assert_allclose(basis.T @ basis, np.eye(8), atol=1e-12)
+    rows = wider - wider[0]
+    assert_allclose(rows @ basis @ basis.T, rows, atol=1e-12 * np.abs(rows).max())
 
 
 # Bounds ----------------------------------------------------------------------

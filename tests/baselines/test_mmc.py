@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linkwise import Constraints, ConstraintWarning
+from linkwise.baselines import _mmc
 from linkwise.baselines._mmc import MMC
 from linkwise.baselines._psd_projections import alternate, nearest_metric_within
 from linkwise.exceptions import InconsistentConstraintsError
@@ -292,6 +293,45 @@ def test_the_diagonal_metric_is_no_worse_than_that_of_metric_learn(name):
         assert_allclose(model.objective_, answer["objective"], atol=1e-6)
         w = np.diagonal(model.metric_)
         assert_allclose(w, answer["w"], atol=1e-4 * w.max())
+
+
+# Fewer rows than columns -----------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"t": 0.3, "tol": 0.02},
+        {"projection": "alternating", "max_projections": 300, "max_iter": 5},
+        {"projection": "alternating", "max_projections": 1, "tol": 0.02},
+    ],
+)
+def test_the_span_of_the_pairs_is_enough(seed, options, monkeypatch):
+    X, pairs = draw_problem(seed, n=10, d=25, n_pairs=12)
+    model = MMC(**options).fit(X, constraints=pairs)
+    sparse = MMC(**options).fit(csr_array(X), constraints=pairs)
+    monkeypatch.setattr(_mmc, "span_of", lambda X, pairs: None)
+    expected = MMC(**options).fit(X, constraints=pairs)
+    assert expected.n_iter_ > 0
+    scale = np.abs(expected.metric_).max()
+    for fitted in (model, sparse):
+        assert fitted.n_iter_ == expected.n_iter_
+        assert fitted.converged_ == expected.converged_
+        assert fitted.objective_ == pytest.approx(expected.objective_)
+        assert_allclose(fitted.metric_, expected.metric_, atol=1e-6 * scale)
+    assert_array_equal(model.metric_, model.metric_.T)
+    assert np.linalg.eigvalsh(model.metric_).min() > -1e-9 * scale
+
+
+def test_the_diagonal_metric_needs_all_columns(monkeypatch):
+    X, pairs = draw_problem(seed=0, n=10, d=25, n_pairs=12)
+    model = MMC(diagonal=True).fit(X, constraints=pairs)
+    monkeypatch.setattr(_mmc, "span_of", lambda X, pairs: None)
+    expected = MMC(diagonal=True).fit(X, constraints=pairs)
+    assert_array_equal(model.metric_, expected.metric_)
+    assert not np.any(model.metric_ - np.diag(np.diagonal(model.metric_)))
 
 
 # Pairs -----------------------------------------------------------------------

@@ -3,20 +3,32 @@
 from numbers import Real
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist, squareform
 
-from linkwise.baselines._jit_projections import project_in_turn, project_root_in_turn
+from linkwise.baselines._jit_projections import (
+    project_block,
+    project_in_turn,
+    project_root_block,
+    project_root_in_turn,
+)
 from linkwise.baselines._metric_learner import (
     LearnedMetric,
     MetricLearner,
     differences_of,
+    lifted,
+    span_of,
+    within,
 )
 from linkwise.doors import Interval, StrOptions
 
 # Distinct rows among whose distances the bounds are found: 2 million distances.
 _MAX_BOUND_ROWS = 2000
 _PERCENTILES = (5, 95)
+# From so many columns on, pairs are gone through in blocks of so many.
+_WIDE = 48
+_BLOCK = 64
 
 
 class ITML(MetricLearner):
@@ -31,8 +43,9 @@ class ITML(MetricLearner):
 
     All entailed pairs are used, each once: must-links first, then cannot-links, both
     ordered by row. A weight multiplies ``gamma`` for its pair. A sweep costs
-    n_pairs * n_features^2; pairs of equal rows are left out, and without pairs the
-    metric is the identity.
+    n_pairs * n_features^2, or with fewer rows in pairs than columns
+    n_pairs * n_rows^2; pairs of equal rows are left out, and without pairs the metric
+    is the identity.
 
     Parameters
     ----------
@@ -124,9 +137,15 @@ class ITML(MetricLearner):
             rows = np.unique(np.concatenate([pairs.must_link, pairs.cannot_link]))
             bounds = _percentiles(X[rows], self.bounds == "squared", rng)
         self.bounds_ = bounds
-        return nearest_metric(
-            differences, bounds, self.gamma, tol=self.tol, max_iter=self.max_iter
+        basis = span_of(X, pairs)
+        learned = nearest_metric(
+            within(differences, basis),
+            bounds,
+            self.gamma,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
+        return learned._replace(metric=lifted(learned.metric, basis))
 
 
 def nearest_metric(pairs, bounds, gamma, *, tol, max_iter):
@@ -155,11 +174,16 @@ def _swept(problem, tol, max_iter):
     The metric is None if it collapsed in some direction.
     """
     differences, sign, price, bound = problem
-    metric, product = np.eye(differences.shape[1]), np.empty(differences.shape[1])
+    n_features = differences.shape[1]
+    metric = np.eye(n_features)
+    if n_features < _WIDE:
+        sweep, scratch = project_in_turn, [np.empty(n_features)]
+    else:
+        sweep, scratch = _project_by_blocks, np.zeros((2, _BLOCK, n_features))
     bound, dual = bound.copy(), np.zeros(len(sign))
     for n_iter in range(1, max_iter + 1):
         old = dual.copy()
-        if not project_in_turn(differences, sign, price, metric, bound, dual, product):
+        if not sweep(differences, sign, price, metric, bound, dual, *scratch):
             return None, n_iter, False
         if _is_at_rest(dual, old, tol):
             return metric, n_iter, True
@@ -169,15 +193,52 @@ def _swept(problem, tol, max_iter):
 def _swept_by_root(problem, tol, max_iter):
     """Do the same by a root of the metric: slower, but it cannot collapse."""
     differences, sign, price, bound = problem
-    root, scratch = np.eye(differences.shape[1]), np.empty((2, differences.shape[1]))
+    n_features = differences.shape[1]
+    root = np.eye(n_features)
+    if n_features < _WIDE:
+        sweep, scratch = project_root_in_turn, np.empty((2, n_features))
+    else:
+        sweep, scratch = _project_root_by_blocks, np.zeros((2, _BLOCK, n_features))
     bound, dual = bound.copy(), np.zeros(len(sign))
     n_iter, converged = 0, False
     while not converged and n_iter < max_iter:
         old = dual.copy()
-        project_root_in_turn(differences, sign, price, root, bound, dual, *scratch)
+        sweep(differences, sign, price, root, bound, dual, *scratch)
         converged = _is_at_rest(dual, old, tol)
         n_iter += 1
     return root.T @ root, n_iter, converged
+
+
+def _project_by_blocks(differences, sign, price, metric, bound, dual, left, right):
+    """Do what ``project_in_turn`` does, for wide data."""
+    for part in _blocks(len(sign)):
+        block = differences[part]
+        state = sign[part], price[part], bound[part], dual[part]
+        n = project_block(block, block @ metric, *state, left, right)
+        if n < 0:
+            return False
+        _add_product(metric, left[:n], right[:n])
+    metric[:] = (metric + metric.T) / 2.0
+    return True
+
+
+def _project_root_by_blocks(differences, sign, price, root, bound, dual, left, right):
+    """Do what ``project_root_in_turn`` does, for wide data."""
+    for part in _blocks(len(sign)):
+        state = sign[part], price[part], bound[part], dual[part]
+        n = project_root_block(differences[part] @ root.T, *state, left, right)
+        _add_product(root, left[:n], right[:n] @ root)
+
+
+def _blocks(n_pairs):
+    return [slice(i, i + _BLOCK) for i in range(0, n_pairs, _BLOCK)]
+
+
+def _add_product(matrix, left, right):
+    """Add left' right to a matrix, in place."""
+    if len(left):
+        # For the routine, which goes by columns, the matrix is its transpose.
+        dgemm(1.0, right.T, left.T, 1.0, matrix.T, trans_b=True, overwrite_c=True)
 
 
 def _is_at_rest(dual, old, tol):

@@ -191,6 +191,39 @@ def _differences(X, pairs, weights):
     return difference[differs], weights[differs]
 
 
+def span_of(X, pairs):
+    """Return an orthonormal basis, in columns, that spans the differences of pairs.
+
+    None if it could be all columns, for as many rows stand in pairs and one more, or if
+    there are no pairs.
+    """
+    points = np.unique(np.concatenate([pairs.must_link, pairs.cannot_link]))
+    if not 1 < len(points) <= X.shape[1]:
+        return None
+    rows = X[points]
+    if issparse(rows):
+        rows = rows.toarray()
+    return np.linalg.qr((rows[1:] - rows[0]).T)[0]
+
+
+def within(differences, basis):
+    """Return Differences by coordinates in a basis; as they are if it is None."""
+    if basis is None:
+        return differences
+    return differences._replace(
+        must_link=differences.must_link @ basis,
+        cannot_link=differences.cannot_link @ basis,
+    )
+
+
+def lifted(metric, basis, rest=1.0):
+    """Return a metric in a basis for all columns: ``rest`` times I off the span."""
+    if basis is None:
+        return metric
+    inside = basis @ (metric - rest * np.eye(len(metric))) @ basis.T
+    return rest * np.eye(len(basis)) + (inside + inside.T) / 2.0
+
+
 def square_root(metric):
     """Return the symmetric L with L'L = metric, for a metric without negative part."""
     if not np.any(metric - np.diag(np.diagonal(metric))):

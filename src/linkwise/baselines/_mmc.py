@@ -9,6 +9,9 @@ from linkwise.baselines._metric_learner import (
     LearnedMetric,
     MetricLearner,
     differences_of,
+    lifted,
+    span_of,
+    within,
 )
 from linkwise.baselines._psd_projections import alternate, nearest_metric_within
 from linkwise.doors import Interval, StrOptions
@@ -143,7 +146,12 @@ class MMC(MetricLearner):
         if self.diagonal:
             return diagonal_metric(differences, self.c, max_iter=10 * self.max_iter)
         return full_metric(
-            differences, self.t, self._project, tol=self.tol, max_iter=self.max_iter
+            differences,
+            self.t,
+            self._project,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            basis=span_of(X, pairs),
         )
 
     def _project(self, metric, scatter, limit):
@@ -191,9 +199,16 @@ def diagonal_metric(pairs, c, *, max_iter):
     return LearnedMetric(metric, float(value), int(result.nit), converged)
 
 
-def full_metric(pairs, t, project, *, tol, max_iter):
-    """Return the LearnedMetric of gradient steps, each followed by ``project``."""
+def full_metric(pairs, t, project, *, tol, max_iter, basis=None):
+    """Return the LearnedMetric of gradient steps, each followed by ``project``.
+
+    A ``basis`` of all differences makes steps cheaper: off their span the metric is a
+    multiple of the Euclidean one and only counts in its norm.
+    """
+    n_features = pairs.must_link.shape[1]
+    pairs = within(pairs, basis)
     must = pairs.must_link
+    n_rest, rest = n_features - must.shape[1], 1.0
     scatter = (must * pairs.must_link_weight[:, None]).T @ must
     limit = np.trace(scatter) / 100.0 if t is None else t
     metric, best, value, step = np.eye(len(scatter)), None, -np.inf, _FIRST_STEP
@@ -202,7 +217,8 @@ def full_metric(pairs, t, project, *, tol, max_iter):
         metric, fits = project(metric, scatter, limit)
         if best is None and not fits:
             # Both sets hold this; later rounds go on from it.
-            metric, fits = metric * (limit / np.vdot(scatter, metric)), True
+            rest = limit / np.vdot(scatter, metric)
+            metric, fits = rest * metric, True
         new_value = _log_spread(metric, pairs)
         if fits and (best is None or new_value > value):
             step *= 1.05
@@ -212,9 +228,10 @@ def full_metric(pairs, t, project, *, tol, max_iter):
             step /= 2.0
         metric = best + step * direction
         moved = step * np.linalg.norm(direction)
-        converged = bool(moved < tol * np.linalg.norm(best))
+        size = np.hypot(np.linalg.norm(best), rest * n_rest**0.5)
+        converged = bool(moved < tol * size)
         n_iter += 1
-    return LearnedMetric(best, float(value), n_iter, converged)
+    return LearnedMetric(lifted(best, basis, rest), float(value), n_iter, converged)
 
 
 def _distances(metric, differences):
