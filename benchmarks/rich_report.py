@@ -76,34 +76,59 @@ def shared(table: pd.DataFrame) -> pd.DataFrame:
     return table.pivot_table("ari_test", "dataset", "method").dropna()
 
 
-def print_means(table: pd.DataFrame, part: dict[str, str]) -> None:
-    """Print the means of each regime, on both halves and on all sets."""
+def means(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
+    """Return the mean test ARI of each method, by regime and half of the sets."""
+    rows = {}
     for regime, some in table.groupby("regime"):
         ari = shared(some)
         half = ari.index.map(part)
-        means = ari.groupby(half).mean()
-        means.loc["all"] = ari.mean()
-        means.insert(0, "sets", ari.groupby(half).size())
-        means.loc["all", "sets"] = len(ari)
-        print(f"\n{regime} pairs, mean test ARI\n{means.round(4).to_string()}")
+        for name in ("chosen on", "others", "all"):
+            chosen = ari if name == "all" else ari[half == name]
+            rows[regime, name] = {"sets": len(chosen), **chosen.mean().round(4)}
+    found = pd.DataFrame.from_dict(rows, orient="index")
+    return found.astype({"sets": int}).rename_axis(["pairs", "half"])
 
 
-def print_gain(table: pd.DataFrame, part: dict[str, str]) -> None:
-    """Print where the rich bank gains and loses."""
+def gains(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
+    """Return how much the rich bank gains, by regime and half of the sets."""
+    rows = {}
+    for regime, some in table.groupby("regime"):
+        ari = shared(some)
+        gain = ari[RICH] - ari[PAPER]
+        half = ari.index.map(part)
+        for name in ("chosen on", "others", "all"):
+            own = gain if name == "all" else gain[half == name]
+            rows[regime, name] = {
+                "sets": len(own),
+                "mean_gain": round(own.mean(), 4),
+                "median_gain": round(own.median(), 4),
+                "better": round(np.mean(own > 0), 4),
+                "worse": round(np.mean(own < 0), 4),
+                "p_value": float(f"{wilcoxon(own).pvalue:.2g}"),
+            }
+    found = pd.DataFrame.from_dict(rows, orient="index")
+    return found.astype({"sets": int}).rename_axis(["pairs", "half"])
+
+
+def losses(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
+    """Return the sets that lose more than 0.05, those that lose most first."""
+    rows = []
     for regime, some in table.groupby("regime"):
         ari = shared(some)
         gain = (ari[RICH] - ari[PAPER]).sort_values()
-        print(
-            f"\n{regime} pairs: rich - paper {gain.mean():+.4f} (median "
-            f"{gain.median():+.4f}, Wilcoxon p = {wilcoxon(gain).pvalue:.1g}); better "
-            f"on {np.mean(gain > 0):.1%} of {len(gain)} sets, worse on "
-            f"{np.mean(gain < 0):.1%}; worse by more than 0.05:"
-        )
-        for name, value in gain[gain < -0.05].items():
+        for name in gain.index[gain < -0.05]:
             before, after = ari.loc[name, PAPER], ari.loc[name, RICH]
-            print(
-                f"  {name} ({part[name]}): {before:.3f} -> {after:.3f} ({value:+.3f})"
-            )
+            rows.append((regime, name, part[name], before, after, gain[name]))
+    columns = ["pairs", "data_set", "half", "paper", "rich", "gain"]
+    return pd.DataFrame(rows, columns=columns).round(4).set_index("pairs")
+
+
+def show(title: str, table: pd.DataFrame, path: Path | None) -> None:
+    """Print a table, and write it to a file if there is to be one."""
+    print(f"\n{title}\n{table.to_string()}")
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.reset_index().to_csv(path, index=False)
 
 
 def main() -> None:
@@ -112,10 +137,16 @@ def main() -> None:
     parser.add_argument("--views", help="records of the plan views")
     parser.add_argument("--methods", nargs="*", help="only these of the plan views")
     parser.add_argument("--ceiling", type=Path, help="CSV of supervised forests")
+    parser.add_argument("--out", type=Path, help="folder for the tables, as CSV")
     args = parser.parse_args()
+
+    def file(name: str) -> Path | None:
+        return None if args.out is None else args.out / name
+
     part = halves(sorted(pd.read_csv(folder() / "MANIFEST.csv")["name"]))
     if args.store:
         table = records(args.store)
+        table = table[table["method"].isin([RICH, PAPER, "k-means"])]
         table["regime"] = regimes(table, [50, 200])
         every = [table]
         if args.ceiling is not None:
@@ -123,15 +154,18 @@ def main() -> None:
             best = ceiling(sorted(set(table["dataset"])), n_trials, args.ceiling)
             best = best.assign(method="supervised forest")
             every += [best.assign(regime=name) for name in table["regime"].unique()]
-        print_means(pd.concat(every), part)
-        print_gain(table, part)
+        every = pd.concat(every)
+        show("Mean test ARI", means(every, part), file("rich-means.csv"))
+        show("Rich - paper", gains(table, part), file("rich-gains.csv"))
+        show("Losses", losses(table, part), file("rich-losses.csv"))
     if args.views:
         views = records(args.views)
         if args.methods:
             views = views[views["method"].isin(args.methods)]
         views["regime"] = regimes(views, [100])
-        print("\nWhat each view adds (+), and what is left without it (-)")
-        print_means(views, part)
+        found = means(views, part).T  # a line for each method
+        found.columns = [f"{pairs} pairs, {half}" for pairs, half in found.columns]
+        show("Each view", found.rename_axis("method"), file("views-means.csv"))
 
 
 if __name__ == "__main__":
