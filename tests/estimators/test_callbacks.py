@@ -113,6 +113,27 @@ def test_models_on_the_way_can_predict(searcher, overlapping):
     assert_array_equal(on_the_way[-1].labels_, searcher.labels_)
 
 
+def test_a_look_at_models_on_the_way_costs_no_candidates(overlapping, monkeypatch):
+    X, _, pairs = overlapping
+    call, calls = Evaluator.__call__, []
+
+    def counted(self, weights):
+        calls.append(weights)
+        return call(self, weights)
+
+    monkeypatch.setattr(Evaluator, "__call__", counted)
+    model = KernelCSC(3, n_candidates=12, selection="mixed", random_state=0)
+    plain = clone(model).fit(X, constraints=pairs)
+    n_calls, recorder = len(calls), Recorder()
+    model.set_callbacks(recorder).fit(X, constraints=pairs)
+    assert len(recorder.fitted) == 13
+    assert len(calls) == 2 * n_calls == 2 * (12 + 3 * 12)
+    assert_array_equal(model.labels_, plain.labels_)
+    best = model.history_["score"].cummax()
+    for n_tried, fitted in enumerate(recorder.fitted[:-1]):
+        assert fitted.constraint_score_ == best[n_tried]
+
+
 def test_models_on_the_way_keep_names_of_features(overlapping):
     X, _, pairs = overlapping
     frame = pd.DataFrame(X, columns=list("abc"))

@@ -137,8 +137,8 @@ class KernelCSC(KernelSearchClusterer):
     others than "paper" or "rich" are asked for.
 
     Callbacks of scikit-learn (``set_callbacks``) are told of every candidate; one that
-    returns True stops the search, and the best so far is kept. ``ProgressBar`` shows
-    how far it is.
+    returns True stops the search, and the best so far is kept. The models that they
+    see on the way are chosen by the pairs alone. ``ProgressBar`` shows how far it is.
 
     See Also
     --------

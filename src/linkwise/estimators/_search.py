@@ -63,10 +63,12 @@ class SearchClusterer(ConstrainedClusterer):
         context.call_on_fit_task_begin(**data)
         trials = []
 
-        def attributes(trials, best, stopped_by):
+        def attributes(trials, best, stopped_by, is_over=True):
             if trials:
-                # Who presses Ctrl-C does not want to wait for more.
-                worth = None if stopped_by == "interrupt" else select(trials)
+                # Who presses Ctrl-C does not want to wait for more, and a look at the
+                # best so far after each candidate must not cost many of them.
+                is_final = is_over and stopped_by != "interrupt"
+                worth = select(trials) if is_final else None
                 best = best if worth is None else int(np.argmax(worth))
                 fitted = _best_clustering(cluster, trials, best, worth)
             else:
@@ -79,8 +81,8 @@ class SearchClusterer(ConstrainedClusterer):
             trials.append(trial)
             task = context.subcontext(task_name="candidate")
             task.call_on_fit_task_begin(**data)
-            # What fit would end with if a callback stopped it here.
-            state = partial(attributes, trials, best, "callback")
+            # What fit would end with if a callback stopped it here, but for `select`.
+            state = partial(attributes, trials, best, "callback", is_over=False)
             return task.call_on_fit_task_end(
                 **data, reconstruction_attributes=state if best >= 0 else None
             )
