@@ -462,3 +462,42 @@ def test_a_metric_that_still_moves_is_said():
     with pytest.warns(ConvergenceWarning, match="max_iter=1; raise"):
         model = MMC(max_iter=1).fit(X, constraints=pairs)
     assert not model.converged_
+
+
+# By rows or by differences --------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [8, 40])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_rows_and_differences_give_the_same_metric(d, is_sparse, monkeypatch):
+    X, pairs = draw_problem(0, n=30, d=d, n_pairs=400)
+    X = np.concatenate([X, X[:1]]) + 100.0  # far from zero; the last row is the first
+    cannot_link = [*pairs.cannot_link.tolist(), (0, 30)]
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(cannot_link))
+    pairs = Constraints(pairs.must_link, cannot_link, cannot_link_weight=weight)
+    data = csr_array(X) if is_sparse else X
+    used, chosen = [], _mmc._apart
+
+    def noting(*args):
+        used.append(chosen(*args))
+        return used[-1]
+
+    def by_differences(X, cannot_link, differences, basis):
+        return _mmc.Apart(differences.cannot_link, differences.cannot_link_weight)
+
+    monkeypatch.setattr(_mmc, "_apart", noting)
+    by_rows = MMC(max_iter=30).fit(data, constraints=pairs)
+    assert [type(apart) for apart in used] == [_mmc.ApartRows]
+    monkeypatch.setattr(_mmc, "_apart", by_differences)
+    plain = MMC(max_iter=30).fit(data, constraints=pairs)
+    assert by_rows.n_iter_ == plain.n_iter_
+    assert by_rows.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+    scale = np.abs(plain.metric_).max()
+    assert_allclose(by_rows.metric_, plain.metric_, atol=1e-6 * scale)
+
+
+def test_few_pairs_of_many_rows_are_kept_as_differences():
+    X, pairs = draw_problem(0, n=60, d=3, n_pairs=20)
+    differences = _mmc.differences_of(X, pairs)
+    apart = _mmc._apart(X, pairs.cannot_link, differences, None)
+    assert type(apart) is _mmc.Apart

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse import coo_array, issparse
 
 from linkwise.baselines._metric_learner import (
     LearnedMetric,
@@ -145,13 +146,16 @@ class MMC(MetricLearner):
             return LearnedMetric(np.eye(X.shape[1]), np.nan, 0, True)
         if self.diagonal:
             return diagonal_metric(differences, self.c, max_iter=10 * self.max_iter)
+        basis = span_of(X, pairs)
+        differences = within(differences, basis)
         return full_metric(
             differences,
+            _apart(X, pairs.cannot_link, differences, basis),
             self.t,
             self._project,
             tol=self.tol,
             max_iter=self.max_iter,
-            basis=span_of(X, pairs),
+            basis=basis,
         )
 
     def _project(self, metric, scatter, limit):
@@ -194,21 +198,20 @@ def diagonal_metric(pairs, c, *, max_iter):
     )
     weight = result.x * (c / 2.0 / result.x.sum()) / scatter
     metric = np.diag(weight)
-    value = c / 2.0 - c * _log_spread(metric, pairs)
+    apart = Apart(pairs.cannot_link, pairs.cannot_link_weight)
+    value = c / 2.0 - c * _log_spread(metric, apart)
     converged = result.nit < max_iter
     return LearnedMetric(metric, float(value), int(result.nit), converged)
 
 
-def full_metric(pairs, t, project, *, tol, max_iter, basis=None):
+def full_metric(pairs, apart, t, project, *, tol, max_iter, basis=None):
     """Return the LearnedMetric of gradient steps, each followed by ``project``.
 
-    A ``basis`` of all differences makes steps cheaper: off their span the metric is a
-    multiple of the Euclidean one and only counts in its norm.
+    Pairs are given by coordinates in a ``basis``, if there is one: off its span the
+    metric is a multiple of the Euclidean one and only counts in its norm.
     """
-    n_features = pairs.must_link.shape[1]
-    pairs = within(pairs, basis)
     must = pairs.must_link
-    n_rest, rest = n_features - must.shape[1], 1.0
+    n_rest, rest = 0 if basis is None else basis.shape[0] - basis.shape[1], 1.0
     scatter = (must * pairs.must_link_weight[:, None]).T @ must
     limit = np.trace(scatter) / 100.0 if t is None else t
     metric, best, value, step = np.eye(len(scatter)), None, -np.inf, _FIRST_STEP
@@ -219,11 +222,11 @@ def full_metric(pairs, t, project, *, tol, max_iter, basis=None):
             # Both sets hold this; later rounds go on from it.
             rest = limit / np.vdot(scatter, metric)
             metric, fits = rest * metric, True
-        new_value = _log_spread(metric, pairs)
+        new_value = _log_spread(metric, apart)
         if fits and (best is None or new_value > value):
             step *= 1.05
             best, value = metric, new_value
-            direction = _ascent(best, pairs, scatter)
+            direction = _ascent(best, apart, scatter)
         else:
             step /= 2.0
         metric = best + step * direction
@@ -234,28 +237,79 @@ def full_metric(pairs, t, project, *, tol, max_iter, basis=None):
     return LearnedMetric(lifted(best, basis, rest), float(value), n_iter, converged)
 
 
-def _distances(metric, differences):
-    squares = np.einsum("ij,ij->i", differences @ metric, differences)
-    return np.sqrt(np.maximum(squares, 0.0))
+class Apart:
+    """Cannot-linked rows, by their differences."""
+
+    def __init__(self, differences, weight):
+        self.differences = differences  # (c, d)
+        self.weight = weight  # (c,)
+
+    def distances(self, metric):
+        """Return the distance of each pair."""
+        differences = self.differences
+        squares = np.einsum("ij,ij->i", differences @ metric, differences)
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def scatter(self, factors):
+        """Return the sum of the outer products of differences, each with a factor."""
+        return (self.differences * factors[:, None]).T @ self.differences
 
 
-def _log_spread(metric, pairs):
+class ApartRows:
+    """The same by the rows, of which there are far fewer."""
+
+    def __init__(self, rows, pairs, weight):
+        self.rows = rows - rows.mean(axis=0)  # (m, d)
+        self.first, self.second = pairs.T  # places among the rows
+        self.weight = weight  # (c,)
+
+    def distances(self, metric):
+        """Return the distance of each pair."""
+        inner = self.rows @ metric @ self.rows.T
+        own = inner.diagonal()
+        squares = own[self.first] + own[self.second]
+        squares -= 2.0 * inner[self.first, self.second]
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def scatter(self, factors):
+        """Return the sum of the outer products of differences, each with a factor."""
+        m = len(self.rows)
+        ties = coo_array((factors, (self.first, self.second)), shape=(m, m)).toarray()
+        ties += ties.T
+        return self.rows.T @ (ties.sum(axis=1)[:, None] * self.rows - ties @ self.rows)
+
+
+def _apart(X, cannot_link, differences, basis):
+    """Return cannot-links in the form that costs less."""
+    n_pairs, d = differences.cannot_link.shape
+    points, place = np.unique(cannot_link, return_inverse=True)
+    if len(points) ** 2 > n_pairs * d:
+        return Apart(differences.cannot_link, differences.cannot_link_weight)
+    rows = X[points]
+    rows = rows.toarray() if issparse(rows) else rows
+    places = place.reshape(cannot_link.shape)
+    differs = (rows[places[:, 0]] != rows[places[:, 1]]).any(axis=1)
+    if basis is not None:
+        rows = (rows - rows[0]) @ basis
+    return ApartRows(rows, places[differs], differences.cannot_link_weight)
+
+
+def _log_spread(metric, apart):
     """Return the logarithm of the summed distances of cannot-linked rows."""
-    total = pairs.cannot_link_weight @ _distances(metric, pairs.cannot_link)
+    total = apart.weight @ apart.distances(metric)
     return np.log(total) if total > 0 else -np.inf
 
 
-def _ascent(metric, pairs, scatter):
+def _ascent(metric, apart, scatter):
     """Return the unit direction of ascent that keeps the sum over must-links.
 
     Zero if there is none, as with a single column.
     """
-    apart, weight = pairs.cannot_link, pairs.cannot_link_weight
-    distance = _distances(metric, apart)
+    distance = apart.distances(metric)
     if not distance.any():
         return np.zeros_like(metric)
     distance = np.maximum(distance, _FLOOR * distance.max())
-    gradient = (apart * (weight / distance)[:, None]).T @ apart
+    gradient = apart.scatter(apart.weight / distance)
     gradient /= np.linalg.norm(gradient)
     across = scatter / np.linalg.norm(scatter)
     direction = gradient - np.vdot(gradient, across) * across
