@@ -179,42 +179,28 @@ def test_an_interrupt_keeps_the_best_so_far(n_jobs, searcher, overlapping):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("n_calls", "n_tried", "said"),
+    [(4, 4, "Interrupted after 4 of 20"), (50, 20, "no time to score by held-out")],
+    ids=["in the search", "in the folds"],
+)
 def test_an_interrupt_inside_a_candidate_keeps_the_best(
-    n_jobs, overlapping, monkeypatch
+    n_jobs, n_calls, n_tried, said, overlapping, monkeypatch
 ):
     X, _, pairs = overlapping
-    call, n_calls = Evaluator.__call__, iter(range(100))
+    call, calls = Evaluator.__call__, iter(range(1000))
 
     def sometimes(self, weights):
-        if next(n_calls) >= 4:
+        if next(calls) >= n_calls:
             raise KeyboardInterrupt
         return call(self, weights)
 
     monkeypatch.setattr(Evaluator, "__call__", sometimes)
     model = KernelCSC(3, n_candidates=20, n_jobs=n_jobs, random_state=0)
-    with pytest.warns(ConstraintWarning, match="Interrupted after 4 of 20"):
+    with pytest.warns(ConstraintWarning, match=said):
         model.fit(X, constraints=pairs)
-    assert model.stopped_by_ == "interrupt"
-    assert len(model.history_) == 4
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupt_among_held_out_pairs_keeps_the_best(
-    n_jobs, overlapping, monkeypatch
-):
-    X, _, pairs = overlapping
-    call, n_calls = Evaluator.__call__, iter(range(1000))
-
-    def sometimes(self, weights):
-        if next(n_calls) >= 50:
-            raise KeyboardInterrupt
-        return call(self, weights)
-
-    monkeypatch.setattr(Evaluator, "__call__", sometimes)
-    model = KernelCSC(3, n_candidates=20, n_jobs=n_jobs, random_state=0)
-    with pytest.warns(ConstraintWarning, match="no time to score by held-out pairs"):
-        model.fit(X, constraints=pairs)
-    assert len(model.history_) == 20
+    assert (model.stopped_by_ == "interrupt") == (n_tried < 20)
+    assert len(model.history_) == n_tried
     assert model.constraint_score_ == model.history_["score"].max()
 
 
