@@ -108,8 +108,10 @@ def _fixed_parts(plan: Plan, records: pd.DataFrame) -> _Parts:
         parts.append(("claims", Part("The paper's claims", text, table=claims)))
     for name, labels in (plan.rankings or {"all": main}).items():
         ranked = [label for label in labels if label in there]
+        if ranked[:1] != labels[:1] or len(ranked) < 2:
+            continue
         scores = trial_scores(records, methods=ranked)
-        if len(scores) and len(ranked) > 1:
+        if len(scores):
             parts += _ranking_parts(name, scores, records)
     parts += _rival_parts("rivals", records, main)
     variants = sorted(

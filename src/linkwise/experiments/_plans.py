@@ -61,7 +61,8 @@ class Plan:
     candidates : int or None
         ``n_candidates`` of each method that has such a parameter; None is its default.
     rankings : dict of str to list of str
-        Methods that are ranked against each other, by the name of the ranking.
+        Methods that are ranked against each other, by the name of the ranking. It is
+        about the first: there is no ranking without it.
     time_limit, memory_limit : float or None, int or None
         Seconds and bytes for one job.
     description : str
@@ -271,6 +272,7 @@ def _with_methods(plan: Plan, labels: list[str]) -> Plan:
         rankings={
             name: kept
             for name, ranked in plan.rankings.items()
-            if len(kept := [label for label in ranked if label in labels]) > 1
+            if set(ranked[:1]) <= set(labels)
+            and len(kept := [label for label in ranked if label in labels]) > 1
         },
     )
