@@ -62,7 +62,7 @@ class Plan:
         ``n_candidates`` of each method that has such a parameter; None is its default.
     rankings : dict of str to list of str
         Methods that are ranked against each other, by the name of the ranking. It is
-        about the first: there is no ranking without it.
+        about the first: as long as that has no records, it is not reported.
     time_limit, memory_limit : float or None, int or None
         Seconds and bytes for one job.
     description : str
@@ -272,7 +272,6 @@ def _with_methods(plan: Plan, labels: list[str]) -> Plan:
         rankings={
             name: kept
             for name, ranked in plan.rankings.items()
-            if set(ranked[:1]) <= set(labels)
-            and len(kept := [label for label in ranked if label in labels]) > 1
+            if len(kept := [label for label in ranked if label in labels]) > 1
         },
     )
