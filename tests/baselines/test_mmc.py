@@ -501,3 +501,17 @@ def test_few_pairs_of_many_rows_are_kept_as_differences():
     differences = _mmc.differences_of(X, pairs)
     apart = _mmc._apart(X, pairs.cannot_link, differences, None)
     assert type(apart) is _mmc.Apart
+
+
+def test_a_routine_that_gives_up_is_made_up_for(monkeypatch):
+    X, pairs = draw_problem(0)
+    expected = MMC().fit(X, constraints=pairs)
+
+    def gives_up(matrix):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(np.linalg, "eigh", gives_up)
+    model = MMC().fit(X, constraints=pairs)
+    assert model.n_iter_ == expected.n_iter_
+    scale = np.abs(expected.metric_).max()
+    assert_allclose(model.metric_, expected.metric_, atol=1e-8 * scale)

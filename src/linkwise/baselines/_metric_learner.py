@@ -16,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkwise.baselines._closure_pairs import listed_pairs
+from linkwise.baselines._psd_projections import eigen
 from linkwise.constraints import check_constraints
 from linkwise.doors import (
     Interval,
@@ -228,5 +229,5 @@ def square_root(metric):
     """Return the symmetric L with L'L = metric, for a metric without negative part."""
     if not np.any(metric - np.diag(np.diagonal(metric))):
         return np.diag(np.sqrt(np.diagonal(metric)))
-    values, vectors = np.linalg.eigh(metric)
+    values, vectors = eigen(metric)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -5,6 +5,7 @@ half space.
 """
 
 import numpy as np
+import scipy.linalg
 
 from linkwise._typing import BoolArray, FloatArray
 
@@ -23,7 +24,7 @@ def nearest_metric_within(
     """
     low, high, mu = 0.0, np.inf, 0.0
     for _ in range(200):
-        values, vectors = np.linalg.eigh(metric - mu * scatter)
+        values, vectors = eigen(metric - mu * scatter)
         nearest = _combined(np.maximum(values, 0.0), vectors)
         excess = float(np.vdot(scatter, nearest)) - limit
         if abs(excess) <= _ACCURACY * limit or (mu == 0 and excess < 0):
@@ -33,6 +34,17 @@ def nearest_metric_within(
         step = mu + excess / slope if slope > 0 else high
         mu = step if low < step < high else (low + high) / 2.0
     return nearest
+
+
+def eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues, ascending, and vectors of a symmetric matrix.
+
+    The fast routine gives up on a few matrices with nothing wrong about them.
+    """
+    try:
+        return np.linalg.eigh(matrix)
+    except np.linalg.LinAlgError:
+        return scipy.linalg.eigh(matrix, driver="ev")
 
 
 def _slope(values: FloatArray, scatter: FloatArray) -> float:
@@ -60,7 +72,7 @@ def alternate(
         excess = np.vdot(scatter, metric) - limit
         if excess > 0:
             metric = metric - (excess / norm2) * scatter
-        values, vectors = np.linalg.eigh(metric)
+        values, vectors = eigen(metric)
         metric = _combined(np.maximum(values, 0.0), vectors)
         if np.vdot(scatter, metric) - limit < _EXCESS * limit:
             return metric, True
