@@ -77,7 +77,7 @@ def other_client():
 
 @pytest.fixture
 def client(shared_client):
-    shared_client.wait_for_workers(2, timeout=20)
+    shared_client.wait_for_workers(2, timeout=60)
     return shared_client
 
 
@@ -337,7 +337,7 @@ class TestDyingWorkers:
         assert results == [i * i for i in range(60)]
         wait_until(lambda: victim not in pids(client))
         # The worker that takes its place is given the function.
-        client.wait_for_workers(2, timeout=20)
+        client.wait_for_workers(2, timeout=60)
         assert list(engine.map(slow_square, [2])) == [4]
         assert n_holders(client, engine) == 2
         assert len(scattered) == 1

@@ -95,7 +95,7 @@ def test_a_killed_worker_changes_neither_labels_nor_history(client):
         random_state=0,
     )
     here = clone(model).fit(X, constraints=pairs)
-    client.wait_for_workers(2, timeout=20)
+    client.wait_for_workers(2, timeout=60)
     start = time.monotonic()
     with worker_killed(client, after=0.7):
         there = clone(model).set_params(n_jobs=client).fit(X, constraints=pairs)
@@ -103,7 +103,7 @@ def test_a_killed_worker_changes_neither_labels_nor_history(client):
     assert np.array_equal(there.labels_, here.labels_)
     columns = there.history_.columns.drop("seconds")
     pd.testing.assert_frame_equal(there.history_[columns], here.history_[columns])
-    client.wait_for_workers(2, timeout=20)
+    client.wait_for_workers(2, timeout=60)
 
 
 @pytest.mark.parametrize("chunks", [(900, 5), (250, 2), (37, 5)])
