@@ -77,7 +77,7 @@ def look(name: str, data: Dataset) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ahead", help="ahead-rivals.csv of a report")
-    parser.add_argument("--out", default="benchmarks/records/lost_sets.csv")
+    parser.add_argument("--out", default="docs/experiments/lost-sets.csv")
     args = parser.parse_args()
     ahead = pd.read_csv(args.ahead)
     rows = []
