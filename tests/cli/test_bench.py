@@ -78,6 +78,8 @@ def test_a_report_has_every_figure_table_and_one_page(done, linkwise):
     for name in figures:
         assert {f"{name}.png", f"{name}.svg"} <= files
     assert {"times.csv", "failures.csv", "summary-quick.csv", "records.csv.gz"} <= files
+    # Settings of one method are not rivals of each other.
+    assert "ahead-rivals.csv" in files and "ahead-nystrom.csv" not in files
     page = (linkwise.folder / "report" / "report.html").read_text()
     images = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
     assert len(images) == len(figures)

@@ -113,12 +113,12 @@ def _fixed_parts(plan: Plan, records: pd.DataFrame) -> _Parts:
         scores = trial_scores(records, methods=ranked)
         if len(scores):
             parts += _ranking_parts(name, scores, records)
-    parts += _rival_parts("rivals", records, main)
+    parts += _rival_parts("rivals", plan, records, main)
     variants = sorted(
         _variants(plan) & there,
         key=lambda label: plan.methods[label].parameters["approximation"] != "exact",
     )
-    parts += _rival_parts("nystrom", records, variants)
+    parts += _rival_parts("nystrom", plan, records, variants)
     return parts
 
 
@@ -169,8 +169,13 @@ def _ranking_parts(name: str, scores: pd.DataFrame, records: pd.DataFrame) -> _P
     return parts
 
 
-def _rival_parts(name: str, records: pd.DataFrame, methods: list[str]) -> _Parts:
-    """Return the first of the methods against each of the others."""
+def _rival_parts(
+    name: str, plan: Plan, records: pd.DataFrame, methods: list[str]
+) -> _Parts:
+    """Return the first of the methods against each of the others.
+
+    The list of data sets where it is behind leaves out other settings of itself.
+    """
     scores = trial_scores(records, methods=methods)
     if len(methods) < 2 or scores.empty:
         return []
@@ -181,7 +186,7 @@ def _rival_parts(name: str, records: pd.DataFrame, methods: list[str]) -> _Parts
         "One point for each data set; above the line "
         f"{reference} is better. The p-value is that of the paired Wilcoxon test."
     )
-    return [
+    parts: _Parts = [
         (
             f"scatter-{name}",
             Part(
@@ -190,15 +195,15 @@ def _rival_parts(name: str, records: pd.DataFrame, methods: list[str]) -> _Parts
                 figure,
                 against(scores, reference),
             ),
-        ),
-        (
-            f"ahead-{name}",
-            Part(
-                f"Where another is ahead of {reference} by more than 0.1",
-                table=rivals_ahead(scores, reference),
-            ),
-        ),
+        )
     ]
+    function = plan.methods[reference].function
+    rivals = [m for m in scores if plan.methods[m].function != function]
+    if rivals:
+        title = f"Where another method is ahead of {reference} by more than 0.1"
+        ahead = rivals_ahead(scores[[reference, *rivals]], reference)
+        parts.append((f"ahead-{name}", Part(title, table=ahead)))
+    return parts
 
 
 def _evolution_parts(plan: Plan, records: pd.DataFrame) -> _Parts:
