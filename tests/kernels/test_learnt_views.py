@@ -607,8 +607,13 @@ class TestDiffusion:
 class TestForestVotes:
     def forest(self, X, groups, seed=0):
         inside = groups >= 0
-        forest = RandomForestClassifier(20, oob_score=True, random_state=seed)
+        forest = RandomForestClassifier(
+            20, max_features=0.5, oob_score=True, random_state=seed
+        )
         return forest.fit(X[inside], groups[inside])
+
+    def unit(self, votes):
+        return votes / np.sqrt((votes**2).sum(axis=1, keepdims=True))
 
     @pytest.mark.parametrize("seed", [0, 5])
     def test_rows_of_groups_are_judged_by_trees_grown_without_them(self, seed):
@@ -616,20 +621,31 @@ class TestForestVotes:
         points, fitted = points_of(ForestVotes(), X, groups, seed=seed)
         forest = self.forest(X, groups, seed)
         inside = groups >= 0
-        np.testing.assert_allclose(points[inside] ** 2, forest.oob_decision_function_)
-        np.testing.assert_allclose(
-            points[~inside] ** 2, forest.predict_proba(X[~inside])
-        )
+        own = self.unit(forest.oob_decision_function_)
+        np.testing.assert_allclose(points[inside], own)
+        others = self.unit(forest.predict_proba(X[~inside]))
+        np.testing.assert_allclose(points[~inside], others)
         new = draw(24)[0]
         got = fitted.transform(new).plain()
-        np.testing.assert_allclose(got**2, forest.predict_proba(new))
+        np.testing.assert_allclose(got, self.unit(forest.predict_proba(new)))
         again = fitted.transform(X).plain()
-        np.testing.assert_allclose(again**2, forest.predict_proba(X))
+        np.testing.assert_allclose(again, self.unit(forest.predict_proba(X)))
 
-    def test_votes_of_a_row_add_up_to_one(self):
-        X, groups = draw(25)
+    def test_kmeans_parts_rows_where_the_majority_of_trees_changes(self):
+        # A small class, much of which lies among a large one. Square roots of votes,
+        # the usual way to compare distributions, make k-means cut the large class.
+        rng = np.random.default_rng(0)
+        y = (np.arange(1000) % 5 == 0).astype(int)
+        X = rng.normal(size=(1000, 6)) + 0.9 * y[:, None]
+        groups = np.where(np.arange(1000) < 300, y, -1)
         points = points_of(ForestVotes(), X, groups)[0]
-        np.testing.assert_allclose((points**2).sum(axis=1), 1.0)
+        roots = np.sqrt(points / points.sum(axis=1, keepdims=True))
+        kmeans = KMeans(2, n_init=5, random_state=0)
+        of_points, of_roots = (
+            adjusted_rand_score(points.argmax(axis=1), kmeans.fit_predict(places))
+            for places in (points, roots)
+        )
+        assert of_points > 0.65 and of_roots < 0.5
 
     def test_rows_that_all_trees_were_grown_with_get_the_shares_of_groups(
         self, monkeypatch

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.kernels._distinct import distinct_rows
@@ -32,7 +33,10 @@ _DENSE_GRAPH_ROWS = 500
 # Least eigenvalue by which the place of a new row is divided.
 _LEAST_EIGENVALUE = 0.1
 _DIFFUSION_STEPS = 4
+# Of the trees of a forest: how many there are, and the share of the columns that each
+# split chooses from.
 _N_TREES = 50
+_COLUMNS_TRIED = 0.5
 
 
 def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
@@ -315,9 +319,11 @@ def _largest(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
 class ForestVotes(_Placed):
     """To which group the trees of a random forest would count a row.
 
-    The trees are grown with the groups as classes. For rows of groups, only those trees
-    vote that were grown without them; as new rows they would be judged by all trees,
-    and so be nearer to their own group.
+    The trees are grown with the groups as classes. Votes are scaled to unit length:
+    rows on which trees agree stand apart, and k-means parts them where the majority
+    changes, also if one class is much larger than another. For rows of groups, only
+    those trees vote that were grown without them; as new rows they would be judged by
+    all trees, and so be nearer to their own group.
     """
 
     least_groups: ClassVar[int] = 2
@@ -338,7 +344,10 @@ class ForestVotes(_Placed):
         X = scaling.transform(X).plain()
         inside = np.flatnonzero(known.groups >= 0)
         forest = RandomForestClassifier(
-            _N_TREES, oob_score=True, random_state=known.seed % 2**32
+            _N_TREES,
+            max_features=_COLUMNS_TRIED,
+            oob_score=True,
+            random_state=known.seed % 2**32,
         )
         with warnings.catch_warnings():
             # Of rows that every tree was grown with, there is no vote: see below.
@@ -350,13 +359,13 @@ class ForestVotes(_Placed):
         own[own.sum(axis=1) == 0.0] = sizes / len(inside)
         votes[inside] = own
         fitted = replace(self, _forest=forest, _scaling=scaling)
-        return fitted, Points(np.sqrt(votes))
+        return fitted, Points(normalize(votes))
 
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
         assert self._scaling is not None
         scaled = self._scaling.transform(X).plain()
-        return Points(np.sqrt(self._forest.predict_proba(scaled)))
+        return Points(normalize(self._forest.predict_proba(scaled)))
 
 
 LEARNT_VIEWS: dict[str, View] = {
