@@ -125,7 +125,7 @@ def winner_by_hand(model, pairs, n, fold_bank):
     """Return the place in the history of the candidate that "mixed" is to choose."""
     scores = model.history_["score"].tolist()
     weights = model.history_.iloc[:, 3:].to_numpy()
-    finalists = sorted(range(len(scores)), key=lambda i: -scores[i])[:30]
+    finalists = sorted(range(len(scores)), key=lambda i: -scores[i])[:10]
     folds = constraint_folds(pairs, 3, np.random.default_rng(view_seed(model)))
     worth = {}
     held = np.zeros((3, len(scores)))
@@ -265,7 +265,7 @@ class TestMixed:
         assert len(model.history_) == 5
         assert_array_equal(model.kernel_weights_, model.history_.iloc[best, 3:])
 
-    def test_no_other_than_the_best_thirty_can_win(self, overlapping, monkeypatch):
+    def test_no_other_than_the_best_ten_can_win(self, overlapping, monkeypatch):
         X, _, pairs = overlapping
         seen = []
 
@@ -275,10 +275,10 @@ class TestMixed:
 
         monkeypatch.setattr(kernel_csc, "mean_held_out_scores", scores)
         model = mixed(n_candidates=80).fit(X, constraints=pairs)
-        order = np.argsort(-model.history_["score"].to_numpy(), kind="stable")[:30]
+        order = np.argsort(-model.history_["score"].to_numpy(), kind="stable")[:10]
         expected = model.history_.iloc[order, 3:].to_numpy()
         assert_array_equal(np.array(seen), expected)
-        worth = 2.0 * model.history_["score"].to_numpy()[order] + np.linspace(0, 1, 30)
+        worth = 2.0 * model.history_["score"].to_numpy()[order] + np.linspace(0, 1, 10)
         assert_array_equal(model.kernel_weights_, expected[worth.argmax()])
 
     @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ class TestMixed:
         rows = model.history_.iloc[:, 3:].to_numpy()
         (place,) = (rows == model.kernel_weights_).all(axis=1).nonzero()[0]
         score = model.history_["score"]
-        assert (score > score[place]).sum() < 30
+        assert (score > score[place]).sum() < 10
         expected = share_held(pairs, model.labels_, "share")
         assert model.constraint_score_ == pytest.approx(expected)
         if final_step == "hard":

@@ -13,7 +13,7 @@ from linkwise.exceptions import ConstraintWarning
 from linkwise.search import SparseVectors
 
 # Of "mixed" selection: candidates that are scored by held-out pairs, and folds.
-_N_FINALISTS = 30
+_N_FINALISTS = 10
 _N_FOLDS = 3
 
 
@@ -51,7 +51,7 @@ class KernelCSC(KernelSearchClusterer):
         model that would choose it, else by a random forest.
     selection : {"auto", "train", "mixed"}, default="auto"
         How the winner is chosen. "train": by the pairs, as in the paper. "mixed": of
-        the 30 best, the one with the highest mean of its score (counted twice) and of
+        the ten best, the one with the highest mean of its score (counted twice) and of
         its score by pairs that were held out, in three folds. That guards against
         kernels that fit the pairs and nothing else. "auto": mixed if some kernels are
         learnt from the pairs, as rich ones are, else train.
