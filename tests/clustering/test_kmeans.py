@@ -19,7 +19,7 @@ from tests.clustering.plain import (
 )
 
 from linkwise.clustering import farthest_first, kmeans
-from linkwise.kernels import REBUILD_EVERY, FeatureSpace, GramSpace
+from linkwise.kernels import REBUILD_EVERY, FeatureSpace, GramSpace, LandmarkSpace
 
 SEEDS = st.integers(0, 10**6)
 quick = settings(deadline=None, max_examples=25)
@@ -326,6 +326,58 @@ class TestInvariance:
         )
         assert np.array_equal(by_gram.labels, by_features.labels)
         assert by_gram.objective == pytest.approx(by_features.objective, abs=1e-9)
+
+
+class TestPointsThatArePassedOver:
+    """With many clusters, points that cannot have a new nearest centre are left out.
+
+    Among matrices there is no such thing, so they tell what should come out.
+    """
+
+    def spaces(self, problem, scale=1.0):
+        X, weight = problem.X, problem.weight
+        yield FeatureSpace(X, weight)
+        places = np.random.default_rng(0).normal(size=(7, X.shape[1]))
+        cross, core = X @ places.T, np.linalg.pinv(places @ places.T)
+        # What the kernel says of single points may be more or less than landmarks see.
+        yield LandmarkSpace(cross, core, scale * problem.gram.diagonal(), weight)
+
+    @pytest.mark.parametrize("scale", [0.0, 1.0, 2.0])
+    @quick
+    @given(seed=SEEDS)
+    def test_every_iteration_is_that_of_the_plain_method(self, seed, scale):
+        problem = draw_problem(seed, n=150, k=8 + seed % 4)
+        trace = lloyd(problem.gram, problem.weight, problem.start, problem.k)
+        assume(trace is not None)
+        for space in self.spaces(problem, scale):
+            for max_iter, labels in enumerate(trace):
+                result = kmeans(space, problem.start, problem.k, max_iter=max_iter)
+                assert np.array_equal(result.labels, labels)
+            assert kmeans(space, problem.start, problem.k).n_iter == len(trace)
+
+    @quick
+    @given(seed=SEEDS)
+    def test_empty_clusters_are_filled_alike(self, seed):
+        problem = draw_problem(seed, n=60, k=9)
+        for start in (np.zeros(60, dtype=int), problem.start // 2):
+            gram = GramSpace(problem.gram, problem.weight)
+            expected = kmeans(gram, start, problem.k)
+            for space in self.spaces(problem):
+                result = kmeans(space, start, problem.k)
+                assert np.array_equal(result.labels, expected.labels)
+                assert result.n_iter == expected.n_iter
+                assert result.objective == pytest.approx(expected.objective, abs=1e-8)
+                sums = expected.sums.sums
+                np.testing.assert_allclose(result.sums.sums, sums, atol=1e-8)
+                np.testing.assert_allclose(result.sums.mass, expected.sums.mass)
+
+    @quick
+    @given(seed=SEEDS, size=st.sampled_from([10.0, 1e3]))
+    def test_far_from_the_origin_rounding_does_not_count(self, seed, size):
+        problem = draw_problem(seed, n=150, k=9)
+        near = kmeans(FeatureSpace(problem.X, problem.weight), problem.start, 9)
+        far = kmeans(FeatureSpace(problem.X + size, problem.weight), problem.start, 9)
+        assert np.array_equal(near.labels, far.labels)
 
 
 class TestPolish:

@@ -198,7 +198,7 @@ def _rival_parts(
         )
     ]
     function = plan.methods[reference].function
-    rivals = [m for m in scores if plan.methods[m].function != function]
+    rivals = [m for m in methods if plan.methods[m].function != function]
     if rivals:
         title = f"Where another method is ahead of {reference} by more than 0.1"
         ahead = rivals_ahead(scores[[reference, *rivals]], reference)

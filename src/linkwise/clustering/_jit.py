@@ -82,6 +82,11 @@ def nearest_centres(
     return n_moved
 
 
+# Clusters from which on points that cannot change are passed over: with few clusters it
+# costs more to tell them than to assign them.
+LEAST_CLUSTERS_TO_PASS_OVER = 8
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def descend(
     rows,  # IN  (n, m), as in move_groups
@@ -106,7 +111,7 @@ def descend(
     The stopping rules stand here and not in Python because with a few hundred points
     crossing over twice in each iteration would cost more than the iteration.
     """
-    n = labels.shape[0]
+    n, k = labels.shape[0], mass.shape[0]
     total = 0.0
     for i in range(n):
         total += sample_weight[i] * diagonal[i]
@@ -118,7 +123,18 @@ def descend(
     explained = -np.inf
     n_free = 0
     n_iter = -1  # the first round only takes the sums of the start
-    goes_back = False
+    converged = goes_back = False
+    passes_over = False
+    if core is not None:
+        passes_over = k >= LEAST_CLUSTERS_TO_PASS_OVER
+        centres = np.zeros((k, rows.shape[1]))
+        projected = np.zeros((k, rows.shape[1]))
+        drift = np.zeros(k + 1)
+        until = np.empty(n if passes_over else 0)
+        norms = np.empty(n if passes_over else 0)
+        forget(until)
+        if passes_over:
+            squared_norms(rows, core, diagonal, norms)
     while n_iter < max_iter or goes_back:
         rebuild = True
         if goes_back:
@@ -127,11 +143,30 @@ def descend(
             n_iter = 0
         else:
             n_iter += 1
-            n_moved = nearest_centres(
-                sums, inner, mass, diagonal, sample_weight, labels, new_labels, cost
-            )
+            n_moved = -1
+            if core is not None:  # not joined with the next, or it would be compiled
+                if passes_over:
+                    n_moved = reassign_unsettled(
+                        rows,
+                        projected,
+                        inner,
+                        mass,
+                        norms,
+                        labels,
+                        drift,
+                        until,
+                        new_labels,
+                    )
+                    if n_moved < 0:
+                        spread_totals(rows, core, totals, sums)
+                        forget(until)
+            if n_moved < 0:
+                n_moved = nearest_centres(
+                    sums, inner, mass, diagonal, sample_weight, labels, new_labels, cost
+                )
             if n_moved <= n_unrest:
-                return n_iter, True, total, explained
+                converged = True
+                break
             rebuild = 2 * n_moved >= n or n_iter % rebuild_every == 0
         # The only call: each one more would be compiled once more.
         new_explained = move_groups(
@@ -141,15 +176,23 @@ def descend(
             current,
             new_labels,
             rebuild,
+            passes_over,
             totals,
             sums,
             mass,
             inner,
         )
+        if core is not None:
+            if passes_over:
+                new_explained = move_centres(
+                    core, totals, mass, centres, projected, inner, drift
+                )
         if goes_back:
-            return n_iter, True, total, new_explained
+            explained = new_explained
+            converged = True
+            break
         if n_iter == 0:
-            for c in range(mass.shape[0]):
+            for c in range(k):
                 if mass[c] <= 0.0:
                     n_free = 1  # no way back to a start with an empty cluster
         if n_iter > n_free:
@@ -168,7 +211,176 @@ def descend(
         if not goes_back:
             copy_labels(new_labels, labels)
             explained = new_explained
-    return max_iter, False, total, explained
+    if core is not None:
+        if passes_over:
+            spread_totals(rows, core, totals, sums)
+    return n_iter, converged, total, explained
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def forget(
+    until,  # OUT (n,)
+):
+    """Let no point be passed over next time."""
+    for i in range(until.shape[0]):
+        until[i] = -np.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def squared_norms(
+    rows,  # IN  (n, m)
+    core,  # IN  (m, m), or empty: the identity
+    diagonal,  # IN  (n,), that of the kernel
+    norms,  # OUT (n,), of the points as the centres see them
+):
+    """Measure points by rows and core.
+
+    With landmarks, the diagonal of a kernel is that of points of which rows hold only
+    a part, and of an indefinite one it may be less.
+    """
+    n, n_columns = rows.shape
+    if core.shape[0] == 0:
+        for i in range(n):
+            norms[i] = diagonal[i]
+        return
+    own = np.empty((n_columns, n_columns), rows.dtype)
+    for i in range(n_columns):
+        for j in range(n_columns):
+            own[i, j] = core[i, j]
+    for first in range(0, n, 512):
+        last = min(n, first + 512)
+        part = np.dot(rows[first:last], own)
+        for i in range(first, last):
+            norm = 0.0
+            for j in range(n_columns):
+                norm += part[i - first, j] * rows[i, j]
+            norms[i] = max(norm, 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def move_centres(
+    core,  # IN  (m, m), or empty: the identity
+    totals,  # IN  (k, m)
+    mass,  # IN  (k,)
+    centres,  # IN/OUT (k, m), means of the rows of groups
+    projected,  # IN/OUT (k, m), centres @ core
+    inner,  # OUT (k,)
+    drift,  # IN/OUT (k + 1,), the way that each centre has come so far; last, the sum
+    # of the longest ways of any in each iteration
+):
+    """Take centres to the means of their groups; return what they explain."""
+    k, n_columns = totals.shape
+    explained = 0.0
+    longest = 0.0
+    new = np.empty((k, n_columns))
+    for c in range(k):
+        share = 1.0 / mass[c] if mass[c] > 0.0 else 0.0
+        for j in range(n_columns):
+            new[c, j] = share * totals[c, j]
+    new_projected = new if core.shape[0] == 0 else np.dot(new, core)
+    for c in range(k):
+        own = way = 0.0
+        for j in range(n_columns):
+            own += new[c, j] * new_projected[c, j]
+            way += (new[c, j] - centres[c, j]) * (new_projected[c, j] - projected[c, j])
+        # Rounding must not make a way look shorter than it is.
+        way = np.sqrt(max(way, 0.0) + 1e-15 * abs(own))
+        drift[c] += way
+        longest = max(longest, way)
+        inner[c] = own * mass[c] * mass[c]
+        explained += own * mass[c]
+        for j in range(n_columns):
+            centres[c, j] = new[c, j]
+    for c in range(k):
+        for j in range(n_columns):
+            projected[c, j] = new_projected[c, j]
+    drift[k] += longest
+    return explained
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reassign_unsettled(
+    rows,  # IN  (n, m)
+    projected,  # IN  (k, m), these up to ``mass`` as in move_centres
+    inner,  # IN  (k,)
+    mass,  # IN  (k,)
+    norms,  # IN  (n,), squared norms of the points
+    labels,  # IN  (n,), current labels
+    drift,  # IN  (k + 1,)
+    until,  # IN/OUT (n,), see below
+    new_labels,  # OUT (n,)
+):
+    """Assign those points to their nearest centres that may have a new one.
+
+    Returns how many labels changed; -1 if a cluster would be left without points, or
+    is without them now.
+
+    While a centre moves by s, the distance to it changes by s at most (Hamerly). So a
+    point stays where it is as long as the way of its own centre and the longest ways of
+    all are together less than the second smallest distance minus the smallest. In
+    ``until`` is what the two, as in ``drift``, may come to. Ties are as in
+    nearest_centres.
+    """
+    n, n_columns = rows.shape
+    k = mass.shape[0]
+    offset = np.empty(k)
+    turned = np.empty((n_columns, k), rows.dtype)
+    n_members = np.empty(k, np.int64)
+    for c in range(k):
+        if mass[c] <= 0.0:
+            return -1
+        offset[c] = inner[c] / (mass[c] * mass[c])
+        n_members[c] = 0
+        for j in range(n_columns):
+            turned[j, c] = 2.0 * projected[c, j]
+    rounding = 2.2e-16 if rows.itemsize == 8 else 1.2e-7
+    precision = 4.0 * rounding * np.sqrt(n_columns)
+    some = np.empty(512, np.int64)
+    block = np.empty((512, n_columns), rows.dtype)
+    n_moved = n_some = 0
+    for i in range(n):
+        c = labels[i]
+        if drift[c] + drift[k] < until[i]:
+            new_labels[i] = c
+            n_members[c] += 1
+        else:
+            some[n_some] = i
+            for j in range(n_columns):
+                block[n_some, j] = rows[i, j]
+            n_some += 1
+        if n_some == 512 or (i == n - 1 and n_some > 0):
+            products = np.dot(block[:n_some], turned)
+            for t in range(n_some):
+                p, own = some[t], labels[some[t]]
+                best, least, second = 0, np.inf, np.inf
+                largest = 0.0
+                for c in range(k):
+                    d = offset[c] - products[t, c]
+                    largest = max(largest, abs(offset[c]) + abs(products[t, c]))
+                    if d < least:
+                        best, least, second = c, d, least
+                    elif d < second:
+                        second = d
+                if best != own:
+                    product = products[t, own]
+                    d = offset[own] - product
+                    if d <= least + 1e-12 * (abs(offset[own]) + abs(product)):
+                        best, least, second = own, d, least
+                    else:
+                        n_moved += 1
+                new_labels[p] = best
+                n_members[best] += 1
+                # Distances from their squares, and what rounding leaves of the gap.
+                slack = precision * (norms[p] + largest)
+                near = np.sqrt(max(norms[p] + least, 0.0) + slack)
+                far = np.sqrt(max(norms[p] + second, 0.0) + slack)
+                gap = (second - least - 2.0 * slack) / (near + far)
+                until[p] = drift[best] + drift[k] + gap
+            n_some = 0
+    for c in range(k):
+        if n_members[c] == 0:
+            return -1
+    return n_moved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

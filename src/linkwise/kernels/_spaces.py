@@ -85,6 +85,7 @@ class GroupSums:
             self.labels,
             np.array(labels, dtype=np.intp),  # one type for the compiled loop
             rebuild,
+            False,
             self.totals,
             self.sums,
             self.mass,
