@@ -18,8 +18,14 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from linkwise import KernelBank, KernelCSC
-from linkwise.experiments import Dataset, draw_trial, load_dataset, n_paper_pairs
+from linkwise import Constraints, KernelBank, KernelCSC
+from linkwise.experiments import (
+    Dataset,
+    Trial,
+    draw_trial,
+    load_dataset,
+    n_paper_pairs,
+)
 from linkwise.kernels import Known, Standardized, WithinWhitened
 from linkwise.search import Evaluator
 
@@ -38,12 +44,13 @@ def between(points: np.ndarray, y: np.ndarray) -> float:
     return float(sums / np.square(points).sum())
 
 
-def look(name: str, data: Dataset) -> dict[str, object]:
-    """Return what is seen in trial 0 of a data set."""
-    trial = draw_trial(data.y, name, 0)
-    pairs = trial.constraints(n_paper_pairs(len(trial.train)))
+def best_of(
+    data: Dataset, trial: Trial, pairs: Constraints, kernels: str
+) -> dict[str, float]:
+    """Return what the chosen and the best of 300 candidates are worth."""
     n_clusters, closure = len(np.unique(data.y)), pairs.closure(len(data.y))
-    bank = KernelBank.build(data.X, "paper")
+    known = Known(closure.groups(n_clusters), n_clusters)
+    bank = KernelBank.build(data.X, kernels, known=known)
     model = KernelCSC(
         n_clusters,
         kernels=bank,
@@ -57,18 +64,28 @@ def look(name: str, data: Dataset) -> dict[str, object]:
     def ari(labels: np.ndarray) -> float:
         return adjusted_rand_score(data.y[trial.test], labels[trial.test])
 
-    weights = model.history_[model.kernel_names_].to_numpy()
+    weights = model.history_.iloc[:, 3:].to_numpy()
     every = [evaluator.cluster(bank.combine(w)).labels for w in weights]
     scores = [ari(labels) for labels in every]
     best = int(np.argmax(scores))
-    known = Known(closure.groups(n_clusters), n_clusters)
-    views = Standardized().fit(data.X), WithinWhitened().fit(data.X, known=known)
-    shares = [between(view.transform(data.X).values, data.y) for view in views]
     return {
         "R": closure.score(model.labels_),
         "ARI": ari(model.labels_),
         "best_ARI": scores[best],
         "its_R": closure.score(every[best]),
+    }
+
+
+def look(name: str, data: Dataset) -> dict[str, object]:
+    """Return what is seen in trial 0 of a data set."""
+    trial = draw_trial(data.y, name, 0)
+    pairs = trial.constraints(n_paper_pairs(len(trial.train)))
+    n_clusters = len(np.unique(data.y))
+    known = Known(pairs.closure(len(data.y)).groups(n_clusters), n_clusters)
+    views = Standardized().fit(data.X), WithinWhitened().fit(data.X, known=known)
+    shares = [between(view.transform(data.X).values, data.y) for view in views]
+    return {
+        **best_of(data, trial, pairs, "paper"),
         "between_classes": shares[0],
         "whitened": shares[1],
     }
