@@ -128,7 +128,8 @@ def show(title: str, table: pd.DataFrame, path: Path | None) -> None:
     print(f"\n{title}\n{table.to_string()}")
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        table.reset_index().to_csv(path, index=False)
+        table = table.reset_index().rename(columns=lambda name: name.replace(" ", "_"))
+        table.to_csv(path, index=False)
 
 
 def main() -> None:
