@@ -71,6 +71,12 @@ def ceiling(names: list[str], n_trials: int, path: Path) -> pd.DataFrame:
     return known
 
 
+def by_regime(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the records of each regime, fewest pairs first, the paper's number last."""
+    parts = {str(regime): some for regime, some in table.groupby("regime")}
+    return sorted(parts.items(), key=lambda item: (not item[0].isdigit(), len(item[0])))
+
+
 def shared(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each data set that all methods were run on, mean ARI."""
     return table.pivot_table("ari_test", "dataset", "method").dropna()
@@ -79,7 +85,7 @@ def shared(table: pd.DataFrame) -> pd.DataFrame:
 def means(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
     """Return the mean test ARI of each method, by regime and half of the sets."""
     rows = {}
-    for regime, some in table.groupby("regime"):
+    for regime, some in by_regime(table):
         ari = shared(some)
         half = ari.index.map(part)
         for name in ("chosen on", "others", "all"):
@@ -92,7 +98,7 @@ def means(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
 def gains(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
     """Return how much the rich bank gains, by regime and half of the sets."""
     rows = {}
-    for regime, some in table.groupby("regime"):
+    for regime, some in by_regime(table):
         ari = shared(some)
         gain = ari[RICH] - ari[PAPER]
         half = ari.index.map(part)
@@ -113,7 +119,7 @@ def gains(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
 def losses(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
     """Return the sets that lose more than 0.05, those that lose most first."""
     rows = []
-    for regime, some in table.groupby("regime"):
+    for regime, some in by_regime(table):
         ari = shared(some)
         gain = (ari[RICH] - ari[PAPER]).sort_values()
         for name in gain.index[gain < -0.05]:
