@@ -72,7 +72,7 @@ def ceiling(names: list[str], n_trials: int, path: Path) -> pd.DataFrame:
 
 
 def by_regime(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the records of each regime, fewest pairs first, the paper's number last."""
+    """Return the records of each regime, the paper's number of pairs last."""
     parts = {str(regime): some for regime, some in table.groupby("regime")}
     return sorted(parts.items(), key=lambda item: (not item[0].isdigit(), len(item[0])))
 
