@@ -14,7 +14,7 @@ from linkwise import (
 
 # Every estimator, cheap and repeatable.
 SMALL = {
-    "KernelCSC": KernelCSC(3, n_candidates=20, random_state=0),
+    "KernelCSC": KernelCSC(3, kernels="paper", n_candidates=20, random_state=0),
     "SingleKernelCSC": SingleKernelCSC(3, random_state=0),
     "MahalanobisCSC": MahalanobisCSC(3, n_candidates=20, random_state=0),
     "ConstrainedKernelKMeans": ConstrainedKernelKMeans(3, random_state=0),
