@@ -45,7 +45,7 @@ def model(how="landmarks", n_clusters=3, kind=KernelCSC, **options):
     """Return an estimator with few landmarks and a small working set."""
     defaults = {"n_landmarks": 25, "working_rows": 30, "random_state": 0}
     if kind is KernelCSC:
-        defaults |= {"n_candidates": 12, "search": "random"}
+        defaults |= {"kernels": "paper", "n_candidates": 12, "search": "random"}
     return kind(n_clusters, approximation=how, **(defaults | options))
 
 
@@ -93,6 +93,7 @@ class TestAllRowsAsLandmarks:
     def test_the_result_is_that_of_exact_kernels(self, make_problem, spread, seed):
         X, _, pairs = make_problem(seed, spread=spread)
         options = {"n_landmarks": 500, "random_state": seed, "n_candidates": 40}
+        options["kernels"] = "rich" if seed == 0 else "paper"
         exact, other = (
             model(how, **options).fit(X, constraints=pairs)
             for how in ("exact", "landmarks")
@@ -367,7 +368,8 @@ class TestWorkingSet:
         found = []
         for size in (4096, 50, 7, 1):
             monkeypatch.setattr(blocks, "ROWS_PER_BLOCK", size)
-            found.append(model("working_set").fit(X, constraints=pairs))
+            fitted = model("working_set", kernels="rich")
+            found.append(fitted.fit(X, constraints=pairs))
         for other in found[1:]:
             assert_array_equal(other.labels_, found[0].labels_)
             assert other.n_iter_ == found[0].n_iter_

@@ -156,7 +156,7 @@ def test_an_error_in_a_callback_ends_in_teardown(n_jobs, searcher, overlapping):
 def test_an_error_in_a_candidate_ends_in_teardown(overlapping, monkeypatch):
     X, _, pairs = overlapping
     recorder = Recorder()
-    model = KernelCSC(3, n_candidates=5).set_callbacks(recorder)
+    model = KernelCSC(3, kernels="paper", n_candidates=5).set_callbacks(recorder)
     monkeypatch.setattr("linkwise.search.Evaluator.__call__", lambda *_: failing())
     with pytest.raises(RuntimeError, match="the callback failed"):
         model.fit(X, constraints=pairs)
@@ -208,7 +208,7 @@ def test_an_interrupt_before_any_candidate_is_passed_on(overlapping, monkeypatch
     X, _, pairs = overlapping
     monkeypatch.setattr("linkwise.search.Evaluator.__call__", lambda *_: interrupted())
     with pytest.raises(KeyboardInterrupt):
-        KernelCSC(3, n_candidates=5).fit(X, constraints=pairs)
+        KernelCSC(3, kernels="paper", n_candidates=5).fit(X, constraints=pairs)
 
 
 def test_nothing_of_callbacks_is_left_on_the_model(searcher, overlapping):
@@ -261,7 +261,9 @@ class TestStockCallbacks:
             return {"satisfied": model.score(X, y)}
 
         monitor = ScoringMonitor(scoring=satisfied)
-        model = KernelCSC(3, n_candidates=10, random_state=0).set_callbacks(monitor)
+        model = KernelCSC(
+            3, kernels="paper", n_candidates=10, random_state=0
+        ).set_callbacks(monitor)
         model.fit(X, partial)
         log = monitor.get_logs().data_as_pandas
         log = log[log["task_name"] == "candidate"].sort_values("task_id")
@@ -270,7 +272,9 @@ class TestStockCallbacks:
     def test_the_scoring_monitor_takes_the_name_of_a_metric(self, overlapping):
         X, y, pairs = overlapping
         monitor = ScoringMonitor(scoring="adjusted_rand_score")
-        model = KernelCSC(3, n_candidates=5, random_state=0).set_callbacks(monitor)
+        model = KernelCSC(
+            3, kernels="paper", n_candidates=5, random_state=0
+        ).set_callbacks(monitor)
         model.fit(X, y, constraints=pairs)
         log = monitor.get_logs().data_as_pandas
         assert np.isfinite(log["adjusted_rand_score"]).all()
@@ -278,7 +282,9 @@ class TestStockCallbacks:
     def test_the_scoring_monitor_has_nothing_to_say_without_labels(self, overlapping):
         X, _, pairs = overlapping
         monitor = ScoringMonitor(scoring="adjusted_rand_score")
-        model = KernelCSC(3, n_candidates=5, random_state=0).set_callbacks(monitor)
+        model = KernelCSC(
+            3, kernels="paper", n_candidates=5, random_state=0
+        ).set_callbacks(monitor)
         model.fit(X, constraints=pairs)
         assert "adjusted_rand_score" not in monitor.get_logs().data_as_pandas
 
@@ -304,7 +310,9 @@ class TestMetaEstimators:
     def test_a_grid_search_hands_callbacks_on(self, overlapping, capsys):
         X, _, pairs = overlapping
         grid = GridSearchCV(
-            make_pipeline(StandardScaler(), KernelCSC(3, n_candidates=5)),
+            make_pipeline(
+                StandardScaler(), KernelCSC(3, kernels="paper", n_candidates=5)
+            ),
             {"kernelcsc__max_kernels": [1, 2]},
             cv=2,
             error_score="raise",

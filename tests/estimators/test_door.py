@@ -60,7 +60,7 @@ def test_equal_pairs_in_any_form_give_equal_results(form, estimator, overlapping
 
 def test_an_old_sparse_matrix_is_a_matrix_too(blobs):
     X, _, pairs = blobs
-    model = KernelCSC(3, n_candidates=5, random_state=0)
+    model = KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
     labels = model.fit_predict(X, constraints=csr_matrix(as_matrix(pairs, len(X))))
     assert_array_equal(labels, model.fit_predict(X, constraints=pairs))
 
@@ -76,7 +76,7 @@ def test_partial_labels_equal_their_pairs(estimator, overlapping):
 @pytest.mark.parametrize("kind", [list, pd.Series, lambda y: y.astype(object)])
 def test_partial_labels_may_be_any_sequence(kind, blobs):
     X, y, _ = blobs
-    model = KernelCSC(3, n_candidates=5, random_state=0)
+    model = KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
     assert_array_equal(model.fit_predict(X, kind(y)), model.fit_predict(X, y))
 
 
@@ -85,7 +85,7 @@ def test_partial_labels_may_be_names(blobs):
     names = np.array(["ann", "bob", "eve"], dtype=object)[y]
     names[::2] = -1
     numbers = np.where(np.arange(len(y)) % 2 == 0, -1, y)
-    model = KernelCSC(3, n_candidates=5, random_state=0)
+    model = KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
     assert_array_equal(model.fit_predict(X, names), model.fit_predict(X, numbers))
 
 

@@ -273,7 +273,7 @@ class TestParameters:
 
 
 class TestMaxMemory:
-    models = [KernelCSC(3, n_candidates=5), SingleKernelCSC(3)]
+    models = [KernelCSC(3, kernels="paper", n_candidates=5), SingleKernelCSC(3)]
 
     @pytest.mark.parametrize("model", [*models, ConstrainedKernelKMeans(3)])
     @pytest.mark.parametrize(
@@ -332,7 +332,9 @@ class TestPredict:
 
     def test_other_views(self, blobs):
         X, _, pairs = blobs
-        model = KernelCSC(3, n_candidates=5).fit([X, X[:, :2]], constraints=pairs)
+        model = KernelCSC(3, kernels="paper", n_candidates=5).fit(
+            [X, X[:, :2]], constraints=pairs
+        )
         for new in ([X, X], [X], [X[:, :2], X]):
             with pytest.raises(ValueError, match=r"fitted with \(3, 2\)"):
                 model.predict(new)
@@ -341,7 +343,7 @@ class TestPredict:
 
     def test_views_after_a_fit_to_one_matrix(self, blobs):
         X, _, pairs = blobs
-        model = KernelCSC(3, n_candidates=5).fit(X, constraints=pairs)
+        model = KernelCSC(3, kernels="paper", n_candidates=5).fit(X, constraints=pairs)
         with pytest.raises(ValueError, match="fitted with 3"):
             model.predict([X, X])
 

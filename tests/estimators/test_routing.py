@@ -68,7 +68,9 @@ def test_a_pipeline_takes_pairs(estimator, overlapping, routing):
 
 def test_a_pipeline_takes_pairs_by_step_name_without_routing(overlapping):
     X, _, pairs = overlapping
-    pipe = make_pipeline(StandardScaler(), KernelCSC(3, n_candidates=5, random_state=0))
+    pipe = make_pipeline(
+        StandardScaler(), KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
+    )
     pipe.fit(X, kernelcsc__constraints=pairs)
     expected = pipe[-1].labels_
     with config_context(enable_metadata_routing=True):
@@ -78,7 +80,9 @@ def test_a_pipeline_takes_pairs_by_step_name_without_routing(overlapping):
 def test_a_pipeline_takes_labels(overlapping):
     X, y, _ = overlapping
     partial = np.where(np.arange(len(y)) < 30, y, -1)
-    pipe = make_pipeline(StandardScaler(), KernelCSC(3, n_candidates=5, random_state=0))
+    pipe = make_pipeline(
+        StandardScaler(), KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
+    )
     assert 0 <= pipe.fit(X, partial).score(X, partial) <= 1
 
 
@@ -133,7 +137,7 @@ def test_pairs_can_be_named_by_anything(overlapping, routing):
     X, _, pairs = overlapping
     ids = np.array([f"p{i}" for i in range(len(X))])
     named = Constraints(ids[pairs.must_link].tolist(), ids[pairs.cannot_link].tolist())
-    model = KernelCSC(3, n_candidates=5, random_state=0)
+    model = KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
     scores = [
         cross_val_score(model, X, cv=3, params=params, error_score="raise")
         for params in (
@@ -158,16 +162,18 @@ def test_a_gram_matrix_is_cut_along_both_axes(overlapping, routing):
 
 def test_weights_of_rows_are_routed_on_request(blobs, routing):
     X, _, pairs = blobs
-    model = KernelCSC(3, n_candidates=5, random_state=0).set_fit_request(
-        sample_weight=True
-    )
+    model = KernelCSC(
+        3, kernels="paper", n_candidates=5, random_state=0
+    ).set_fit_request(sample_weight=True)
     pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
     pipe.fit(X, constraints=pairs, sample_weight=np.full(len(X), 2.0))
     assert pipe[-1].constraint_score_ == 1.0
 
 
 def test_requests_can_be_turned_off(blobs, routing):
-    model = KernelCSC(3, n_candidates=5).set_fit_request(constraints=False)
+    model = KernelCSC(3, kernels="paper", n_candidates=5).set_fit_request(
+        constraints=False
+    )
     pipe = make_pipeline(StandardScaler(), model)
     with pytest.raises(TypeError, match="constraints"):
         pipe.fit(blobs.X, constraints=blobs.pairs)

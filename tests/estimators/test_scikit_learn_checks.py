@@ -10,7 +10,7 @@ from linkwise import (
 
 ESTIMATORS = [
     KernelCSC(2, n_candidates=20),
-    KernelCSC(2, n_candidates=20, final_step="soft"),
+    KernelCSC(2, kernels="paper", n_candidates=20, final_step="soft"),
     SingleKernelCSC(2),
     MahalanobisCSC(2, n_candidates=20),
     ConstrainedKernelKMeans(2),
