@@ -249,7 +249,7 @@ def fit_in_all_ways(monkeypatch):
 
 def test_every_compiled_loop_equals_its_source(monkeypatch, few_sweeps):
     fit_in_all_ways(monkeypatch)  # compiled now, they know each other
-    compiled, called = watch_compiled(_jit_projections, monkeypatch)
+    compiled, called = watch_compiled(monkeypatch, _jit_projections)
     fit_in_all_ways(monkeypatch)
     assert compiled <= called
 

@@ -4,12 +4,20 @@ import numpy as np
 from tests.clustering.plain import draw_constraints, draw_problem
 from tests.contracts.compiled import watch_compiled
 
-from linkwise.clustering import _jit, farthest_first, hard_kmeans, kmeans, soft_kmeans
+from linkwise.clustering import (
+    _jit,
+    _jit_settled,
+    _jit_starts,
+    farthest_first,
+    hard_kmeans,
+    kmeans,
+    soft_kmeans,
+)
 from linkwise.kernels import FeatureSpace, GramSpace, LandmarkSpace
 
 
 def test_every_compiled_loop_equals_its_source(monkeypatch):
-    compiled, called = watch_compiled(_jit, monkeypatch)
+    compiled, called = watch_compiled(monkeypatch, _jit, _jit_settled, _jit_starts)
     for seed in range(5):
         # The last has so many clusters that points are passed over.
         problem = draw_problem(seed, n=40, k=9) if seed == 4 else draw_problem(seed)

@@ -35,15 +35,16 @@ def source_of(compiled, called, known):
     return known[compiled]
 
 
-def watch_compiled(module, monkeypatch):
-    """Check each call of a compiled function of the module against its source.
+def watch_compiled(monkeypatch, *modules):
+    """Check each call of a compiled function of the modules against its source.
 
-    Returns the names of the module's compiled functions and a set that fills with the
+    Returns the names of the modules' compiled functions and a set that fills with the
     names of those that were called.
     """
     called, known = set(), {}
     compiled = {
         name: value
+        for module in modules
         for name, value in vars(module).items()
         if hasattr(value, "py_func") and value.__module__ == module.__name__
     }
@@ -70,8 +71,8 @@ def watch_compiled(module, monkeypatch):
 
     for owner in list(sys.modules.values()):
         name = getattr(owner, "__name__", "")
-        # Inside their own module compiled functions are known when compiling.
-        if name.startswith("linkwise") and not name.endswith("_jit"):
+        # Compiled functions know each other from when they were compiled.
+        if name.startswith("linkwise") and "._jit" not in name:
             for attribute, value in list(vars(owner).items()):
                 if any(value is function for function in compiled.values()):
                     monkeypatch.setattr(owner, attribute, watched(value))

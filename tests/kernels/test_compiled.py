@@ -8,7 +8,7 @@ from linkwise.kernels._packed import combine_packed, pack
 
 
 def test_every_compiled_loop_equals_its_source(monkeypatch):
-    compiled, called = watch_compiled(_jit, monkeypatch)
+    compiled, called = watch_compiled(monkeypatch, _jit)
     rng = np.random.default_rng(0)
     # Tiles and blocks need a matrix beyond one block; Python is slow, so just beyond.
     X = rng.normal(size=(34, 3))
@@ -43,7 +43,7 @@ def test_mirroring_beyond_one_block_equals_its_source(monkeypatch):
     gram = half + half.T
     # Blocks of one tile: the same loops on a matrix that Python can walk.
     monkeypatch.setattr(packed, "ROWS_PER_BLOCK", 64)
-    compiled, called = watch_compiled(_jit, monkeypatch)
+    compiled, called = watch_compiled(monkeypatch, _jit)
     out = np.zeros((70, 70), dtype=np.float32)
     combine_packed([pack(gram), pack(2 * gram)], np.array([1.0, 0.5]), out)
     np.testing.assert_allclose(out, 2 * gram, rtol=1e-6)

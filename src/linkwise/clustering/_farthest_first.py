@@ -3,7 +3,7 @@
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._jit import seed_and_place
+from linkwise.clustering._jit_starts import seed_and_place
 from linkwise.constraints import Closure
 from linkwise.kernels import Space
 

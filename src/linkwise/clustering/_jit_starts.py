@@ -1,0 +1,216 @@
+"""Compiled loops of the farthest-first start."""
+
+import numpy as np
+from numba import njit
+
+from linkwise.kernels._jit import spread_totals
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def centroids(
+    inner,  # IN  (g_linked,), kernel sums inside the components of several points
+    mass,  # IN  (g_linked,)
+    diagonal,  # IN  (n,)
+    sample_weight,  # IN  (n,)
+    indptr,  # IN  (g + 1,), members of component g are
+    members,  # IN  members[indptr[g] : indptr[g + 1]]
+    component_mass,  # OUT (g,)
+    squared_norm,  # OUT (g,), of the component's centroid
+):
+    """Weigh the components and measure their centroids."""
+    n_linked = mass.shape[0]
+    for g in range(n_linked):
+        component_mass[g] = mass[g]
+        squared_norm[g] = inner[g] / (mass[g] * mass[g])
+    for g in range(n_linked, component_mass.shape[0]):
+        component_mass[g] = sample_weight[members[indptr[g]]]
+        squared_norm[g] = diagonal[members[indptr[g]]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def choose_seeds(
+    totals,  # IN  (g_linked, m), of the components of several points
+    rows,  # IN  (n, m), as in move_groups
+    core,  # IN  (m, m) or None
+    squared_norm,  # IN  (g,)
+    component_mass,  # IN  (g,)
+    indptr,  # IN  (g + 1,)
+    members,  # IN  (n,)
+    sample_weight,  # IN  (n,)
+    tier,  # IN  (g,), components of a lower tier are used up first
+    cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
+    cl_indices,  # IN
+    use_sum,  # IN  score by the sum of the distances, not by the least
+    prefer_linked,  # IN  prefer candidates cannot-linked to most chosen seeds
+    seeds,  # OUT (k,), components
+    distance,  # OUT (k, g), squared centroid distance of components to the seeds
+):
+    """Choose seeds by farthest-first traversal; the largest component comes first."""
+    k = seeds.shape[0]
+    n_components = squared_norm.shape[0]
+    n_linked = totals.shape[0]
+    n_columns = rows.shape[1]
+    # Single points are no candidates while there are enough other components; where
+    # their distances are not at hand, those come at the end, for all seeds at once.
+    n_scored = n_components
+    if core is not None and n_linked >= k:
+        n_scored = n_linked
+    seed_totals = np.empty((k, n_columns))
+    score = np.empty(n_components)  # of components as next seed; -inf: is one
+    seeds[0] = 0
+    n_known = 0
+    while True:
+        s = seeds[n_known]
+        norm = component_mass[s] if s < n_linked else 1.0
+        total = seed_totals[n_known]
+        for j in range(n_columns):
+            total[j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
+        if core is None:
+            column = total
+        else:
+            column = total if core.shape[0] == 0 else np.dot(total, core)
+        for g in range(n_scored):
+            product = 0.0
+            if core is None:
+                for p in range(indptr[g], indptr[g + 1]):
+                    product += sample_weight[members[p]] * column[members[p]]
+            elif g < n_linked:
+                for j in range(n_columns):
+                    product += totals[g, j] * column[j]
+            else:
+                i = members[indptr[g]]
+                for j in range(n_columns):
+                    product += rows[i, j] * column[j]
+                product *= sample_weight[i]
+            d = squared_norm[g] + squared_norm[s]
+            d -= 2.0 * product / (norm * component_mass[g])
+            distance[n_known, g] = d
+            if use_sum and n_known > 0:
+                score[g] += d
+            elif n_known == 0 or d < score[g]:
+                score[g] = d
+        n_known += 1
+        for t in range(n_known):
+            score[seeds[t]] = -np.inf
+        if n_known == k:
+            break
+        best, best_links = -1, 0
+        for g in range(n_scored):
+            if score[g] == -np.inf:
+                continue
+            links = 0
+            if prefer_linked:
+                for p in range(cl_indptr[g], cl_indptr[g + 1]):
+                    other = cl_indices[p]
+                    links += other < n_scored and score[other] == -np.inf
+            if best < 0 or tier[g] < tier[best]:
+                best, best_links = g, links
+            elif tier[g] == tier[best] and (
+                links > best_links or (links == best_links and score[g] > score[best])
+            ):
+                best, best_links = g, links
+        seeds[n_known] = best
+    if core is not None and n_scored < n_components:
+        sums = np.empty((k, rows.shape[0]), rows.dtype)
+        spread_totals(rows, core, seed_totals, sums)
+        for c in range(k):
+            s = seeds[c]
+            for g in range(n_scored, n_components):
+                product = sums[c, members[indptr[g]]] / component_mass[s]
+                distance[c, g] = squared_norm[g] + squared_norm[s] - 2.0 * product
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def place_components(
+    distance,  # IN  (k, g), squared centroid distance of components to seeds
+    seeds,  # IN  (k,), components
+    component,  # IN  (n,), component of each point
+    cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
+    cl_indices,  # IN
+    cl_weights,  # IN
+    labels,  # OUT (n,)
+):
+    """Give each component the cluster that breaks least, then the nearest seed."""
+    k, n_components = distance.shape
+    cluster = np.empty(n_components, np.int64)
+    for g in range(n_components):
+        cluster[g] = -1
+    for c in range(k):
+        cluster[seeds[c]] = c
+    broken = np.empty(k)
+    for g in range(n_components):
+        if cluster[g] >= 0:
+            continue
+        for c in range(k):
+            broken[c] = 0.0
+        for p in range(cl_indptr[g], cl_indptr[g + 1]):
+            if cluster[cl_indices[p]] >= 0:
+                broken[cluster[cl_indices[p]]] += cl_weights[p]
+        best = 0
+        for c in range(1, k):
+            if broken[c] < broken[best] or (
+                broken[c] == broken[best] and distance[c, g] < distance[best, g]
+            ):
+                best = c
+        cluster[g] = best
+    for i in range(labels.shape[0]):
+        labels[i] = cluster[component[i]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def seed_and_place(
+    totals,  # IN  (g_linked, m), of the components of several points
+    inner,  # IN  (g_linked,)
+    mass,  # IN  (g_linked,)
+    rows,  # IN  (n, m), as in move_groups
+    core,  # IN  (m, m) or None
+    diagonal,  # IN  (n,)
+    sample_weight,  # IN  (n,)
+    component,  # IN  (n,), component of each point
+    indptr,  # IN  (g + 1,), members of component g are
+    members,  # IN  members[indptr[g] : indptr[g + 1]]
+    tier,  # IN  (g,), components of a lower tier are used up first
+    cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
+    cl_indices,  # IN
+    cl_weights,  # IN
+    use_sum,  # IN  score seeds by the sum of their distances, not by the least
+    prefer_linked,  # IN  prefer seeds cannot-linked to most chosen ones
+    n_seeds,  # IN  at most g
+    labels,  # OUT (n,)
+):
+    """Choose seeds farthest-first, then place all components."""
+    n_components = tier.shape[0]
+    component_mass = np.empty(n_components)
+    squared_norm = np.empty(n_components)
+    centroids(
+        inner,
+        mass,
+        diagonal,
+        sample_weight,
+        indptr,
+        members,
+        component_mass,
+        squared_norm,
+    )
+    seeds = np.empty(n_seeds, np.int64)
+    distance = np.empty((n_seeds, n_components))
+    choose_seeds(
+        totals,
+        rows,
+        core,
+        squared_norm,
+        component_mass,
+        indptr,
+        members,
+        sample_weight,
+        tier,
+        cl_indptr,
+        cl_indices,
+        use_sum,
+        prefer_linked,
+        seeds,
+        distance,
+    )
+    place_components(
+        distance, seeds, component, cl_indptr, cl_indices, cl_weights, labels
+    )
