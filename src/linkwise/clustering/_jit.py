@@ -131,9 +131,8 @@ def descend(
     n_free = 0
     n_iter = -1  # the first round only takes the sums of the start
     converged = goes_back = False
-    passes_over = False
+    passes_over = k >= LEAST_CLUSTERS_TO_PASS_OVER  # if there is a core
     if core is not None:
-        passes_over = k >= LEAST_CLUSTERS_TO_PASS_OVER
         centres = np.zeros((k, rows.shape[1]))
         projected = np.zeros((k, rows.shape[1]))
         drift = np.zeros(k + 1)
@@ -286,7 +285,7 @@ def next_better_move(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def start_and_descend(
-    linked_totals,  # IN  (g_linked, m), these up to ``cl_weights`` as in seed_and_place
+    linked_totals,  # IN  (g_linked, m), these to ``prefer_linked`` as in seed_and_place
     linked_inner,  # IN  (g_linked,)
     linked_mass,  # IN  (g_linked,)
     component,  # IN  (n,)
@@ -296,6 +295,8 @@ def start_and_descend(
     cl_indptr,  # IN  (g + 1,)
     cl_indices,  # IN
     cl_weights,  # IN
+    use_sum,  # IN
+    prefer_linked,  # IN
     rows,  # IN  (n, m), these as in descend
     core,  # IN  (m, m) or None
     sample_weight,  # IN  (n,)
@@ -329,8 +330,8 @@ def start_and_descend(
         cl_indptr,
         cl_indices,
         cl_weights,
-        False,
-        False,
+        use_sum,
+        prefer_linked,
         mass.shape[0],
         labels,
     )

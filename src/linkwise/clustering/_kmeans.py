@@ -57,7 +57,7 @@ def kmeans(
         where the objective rises or a labelling returns.
     """
     sums = GroupSums(space.rows, space.core, space.sample_weight, n_clusters)
-    pairs: tuple[FloatArray | IntArray, ...] = ()
+    pairs: tuple[FloatArray | IntArray | bool, ...] = ()
     if isinstance(start, Closure) and n_clusters <= start.n_components:
         labels: IntArray = np.empty(space.n_samples, dtype=np.intp)
         pairs = (
@@ -69,6 +69,8 @@ def kmeans(
             start.cl_indptr,
             start.cl_indices,
             start.cl_weights,
+            False,  # for constants in it, the start would be compiled once more
+            False,
         )
     elif isinstance(start, Closure):
         labels = farthest_first(space, start, n_clusters)

@@ -182,7 +182,7 @@ def move_groups(
     old,  # IN/OUT (n,), groups so far, then ``new``
     new,  # IN  (n,), groups from now on; -1: in no group
     rebuild,  # IN  take the sums anew instead of bringing them up to date
-    only_totals,  # IN  nothing but totals and mass is wanted
+    only_totals,  # IN  nothing but totals and mass is wanted, if there is a core
     totals,  # OUT (k, m), sums of the rows of each group
     sums,  # OUT (k, n), F: kernel sums between groups and points
     mass,  # OUT (k,), N: weight of each group
@@ -198,11 +198,11 @@ def move_groups(
         for i in range(old.shape[0]):
             old[i] = -1
     move_rows(rows, sample_weight, old, new, totals, mass)
-    if only_totals:
-        for i in range(new.shape[0]):
-            old[i] = new[i]
-        return 0.0
     if core is not None:
+        if only_totals:
+            for i in range(new.shape[0]):
+                old[i] = new[i]
+            return 0.0
         spread_totals(rows, core, totals, sums)
     for c in range(n_groups):
         inner[c] = 0.0

@@ -126,6 +126,17 @@ class Space(Protocol):
         """Return the largest squared distance of two points."""
 
 
+def as_input(array: FloatArray) -> FloatArray:
+    """Return an array as compiled loops get it.
+
+    For each other layout, and once more for arrays that may be written to, they would
+    be compiled again.
+    """
+    seen = np.ascontiguousarray(array).view()
+    seen.flags.writeable = False
+    return seen
+
+
 class RowSpace:
     """A geometry that its ``rows`` and ``core`` describe."""
 
@@ -136,13 +147,12 @@ class RowSpace:
         diagonal: FloatArray,
         sample_weight: FloatArray | None,
     ) -> None:
-        self.rows, self.core, self.diagonal = rows, core, diagonal
+        if sample_weight is None:
+            sample_weight = np.ones(len(rows))
         self.n_samples = len(rows)
-        self.sample_weight = (
-            np.ones(len(rows))
-            if sample_weight is None
-            else np.asarray(sample_weight, dtype=np.float64)
-        )
+        self.rows, self.diagonal = as_input(rows), as_input(diagonal)
+        self.core = None if core is None else as_input(core)
+        self.sample_weight = as_input(np.asarray(sample_weight, dtype=np.float64))
 
     def group_sums(self, labels: IntArray, n_groups: int) -> GroupSums:
         """Return the kernel sums over the groups ``labels``."""
@@ -185,7 +195,9 @@ class GramSpace(RowSpace):
         self, gram: FloatArray, sample_weight: FloatArray | None = None
     ) -> None:
         diagonal = gram.diagonal().astype(np.float64)
-        super().__init__(gram, None, diagonal, sample_weight)
+        # It is symmetric: of one whose columns are together in memory, those are rows.
+        rows = gram if gram.flags.c_contiguous else gram.T
+        super().__init__(rows, None, diagonal, sample_weight)
         self._known: tuple[IntArray, Totals] | None = None
 
     @property
@@ -227,7 +239,6 @@ class FeatureSpace(RowSpace):
     def __init__(
         self, features: FloatArray, sample_weight: FloatArray | None = None
     ) -> None:
-        # One form of memory for the compiled loops.
         rows = np.ascontiguousarray(features, dtype=np.float64)
         diagonal = np.einsum("ij,ij->i", rows, rows)
         super().__init__(rows, _IDENTITY, diagonal, sample_weight)
@@ -254,6 +265,6 @@ def row_totals(
     """Return the weighted sums of the rows of each group, and their weights."""
     totals, mass = np.zeros((n_groups, space.rows.shape[1])), np.zeros(n_groups)
     nowhere = np.full(space.n_samples, -1)
-    new = np.asarray(labels, dtype=np.intp)
+    new = np.array(labels, dtype=np.intp)  # one type for the compiled loop
     move_rows(space.rows, space.sample_weight, nowhere, new, totals, mass)
     return totals, mass
