@@ -96,9 +96,12 @@ def means(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
 
 
 def gains(table: pd.DataFrame, part: dict[str, str]) -> pd.DataFrame:
-    """Return how much the rich bank gains, by regime and half of the sets."""
+    """Return how much the rich bank gains, by regime and half of the sets.
+
+    The last regime is the mean of the others.
+    """
     rows = {}
-    for regime, some in by_regime(table):
+    for regime, some in [*by_regime(table), ("mean", table)]:
         ari = shared(some)
         gain = ari[RICH] - ari[PAPER]
         half = ari.index.map(part)

@@ -631,6 +631,20 @@ class TestForestVotes:
         again = fitted.transform(X).plain()
         np.testing.assert_allclose(again, self.unit(forest.predict_proba(X)))
 
+    def test_of_too_many_groups_the_largest_are_classes(self, monkeypatch):
+        X, _ = draw(28)
+        groups = np.full(N, -1)
+        groups[:20] = [7] * 8 + [2] * 4 + [5] * 5 + [0] * 3
+        monkeypatch.setattr(learnt, "_MAX_CLASSES", 2)
+        points, fitted = points_of(ForestVotes(), X, groups)
+        few = np.where(np.isin(groups, [7, 5]), groups, -1)
+        expected, other = points_of(ForestVotes(), X, few)
+        np.testing.assert_array_equal(points, expected)
+        assert points.shape == (N, 2)
+        np.testing.assert_array_equal(
+            fitted.transform(X).plain(), other.transform(X).plain()
+        )
+
     def test_kmeans_parts_rows_where_the_majority_of_trees_changes(self):
         # A small class, much of which lies among a large one. Square roots of votes,
         # the usual way to compare distributions, make k-means cut the large class.

@@ -33,10 +33,11 @@ _DENSE_GRAPH_ROWS = 500
 # Least eigenvalue by which the place of a new row is divided.
 _LEAST_EIGENVALUE = 0.1
 _DIFFUSION_STEPS = 4
-# Of the trees of a forest: how many there are, and the share of the columns that each
-# split chooses from.
+# Of the trees of a forest: how many there are, the share of the columns that each split
+# chooses from, and the most classes, since every node has a share of each.
 _N_TREES = 50
 _COLUMNS_TRIED = 0.5
+_MAX_CLASSES = 256
 
 
 def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
@@ -319,11 +320,11 @@ def _largest(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
 class ForestVotes(_Placed):
     """To which group the trees of a random forest would count a row.
 
-    The trees are grown with the groups as classes. Votes are scaled to unit length:
-    rows on which trees agree stand apart, and k-means parts them where the majority
-    changes, also if one class is much larger than another. For rows of groups, only
-    those trees vote that were grown without them; as new rows they would be judged by
-    all trees, and so be nearer to their own group.
+    The trees are grown with the groups as classes, of too many with the largest. Votes
+    are scaled to unit length: rows on which trees agree stand apart, and k-means parts
+    them where the majority changes, also if one class is much larger than another. For
+    rows of these groups, only those trees vote that were grown without them; as new
+    rows they would be judged by all trees, and so be nearer to their own group.
     """
 
     least_groups: ClassVar[int] = 2
@@ -342,7 +343,9 @@ class ForestVotes(_Placed):
         # Trees see rows in single precision, which is lost far from zero.
         scaling = Standardized().fit(X, sample_weight)
         X = scaling.transform(X).plain()
-        inside = np.flatnonzero(known.groups >= 0)
+        sizes = np.bincount(known.groups[known.groups >= 0])
+        largest = np.argsort(-sizes, kind="stable")[:_MAX_CLASSES]
+        inside = np.flatnonzero(np.isin(known.groups, largest))
         forest = RandomForestClassifier(
             _N_TREES,
             max_features=_COLUMNS_TRIED,
@@ -355,8 +358,7 @@ class ForestVotes(_Placed):
             forest.fit(X[inside], known.groups[inside])
         votes = forest.predict_proba(X)
         own = forest.oob_decision_function_
-        sizes = np.bincount(forest.classes_.searchsorted(known.groups[inside]))
-        own[own.sum(axis=1) == 0.0] = sizes / len(inside)
+        own[own.sum(axis=1) == 0.0] = sizes[forest.classes_] / len(inside)
         votes[inside] = own
         fitted = replace(self, _forest=forest, _scaling=scaling)
         return fitted, Points(normalize(votes))
