@@ -93,7 +93,8 @@ class KernelCSC(KernelSearchClusterer):
         Number of candidates without a better score after which the search ends.
     max_memory : int, str or None, default="4GiB"
         Memory for kernel matrices. Above it they are regenerated when needed, which is
-        slower. None: no limit. Each job beyond the first takes one matrix more.
+        slower. None: no limit. Each job beyond the first takes one matrix more; views
+        and the trees of forests come on top.
     n_jobs : int, default=None
         Number of threads that evaluate candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
