@@ -1,10 +1,11 @@
+from contextlib import suppress
 from pathlib import Path
 
 import linkwise
 
 
 def pytest_configure(config):
-    """Forget compiled loops that are older than the source of any.
+    """Forget all compiled loops if one of them is older than the source of any.
 
     Numba looks at the file of a function alone, and not at those of the functions that
     it calls.
@@ -13,6 +14,8 @@ def pytest_configure(config):
         return
     package = Path(linkwise.__file__).parent
     changed = max(source.stat().st_mtime for source in package.rglob("_jit*.py"))
-    for compiled in package.rglob("__pycache__/_jit*.nb[ic]"):
-        if compiled.stat().st_mtime < changed:
-            compiled.unlink()
+    compiled = list(package.rglob("__pycache__/_jit*.nb[ic]"))
+    with suppress(FileNotFoundError):  # another run of the tests was faster
+        if any(file.stat().st_mtime < changed for file in compiled):
+            for file in compiled:
+                file.unlink(missing_ok=True)

@@ -398,6 +398,15 @@ class TestPolish:
                 if len(np.unique(moved)) == k:
                     assert objective(gram, weight, moved) >= reached - 1e-9
 
+    @pytest.mark.parametrize("value", [0.3, 1.7, 2.3, 77.7])
+    def test_it_ends_where_only_rounding_in_single_precision_moves(self, value):
+        x = np.full((4, 1), value)
+        cross = np.full((4, 1), value * value, dtype=np.float32)
+        space = LandmarkSpace(cross, np.array([[value**-2]]), (x**2).ravel())
+        result = kmeans(space, np.array([0, 1, 0, 1]), 2, max_iter=1, polish=True)
+        assert len(set(result.labels.tolist())) == 2
+        assert result.objective == pytest.approx(0.0, abs=1e-5 * value**2)
+
     def test_it_finds_moves_that_lloyds_iterations_cannot_see(self):
         n_better = 0
         for seed in range(40):

@@ -261,6 +261,7 @@ def next_better_move(
     when no move from ``start`` on helps.
     """
     k, n = sums.shape
+    precision = 1e-12 if sums.itemsize == 8 else 1e-5
     for i in range(start, n):
         a = labels[i]
         if n_members[a] == 1:
@@ -269,7 +270,7 @@ def next_better_move(
         d = diagonal[i] - 2.0 * sums[a, i] / mass[a] + inner[a] / mass[a] ** 2
         gain = mass[a] / (mass[a] - w) * d
         # Rounding must not make a move look better than it is.
-        least = gain - 1e-12 * (abs(gain) + abs(diagonal[i]))
+        least = gain - precision * (abs(gain) + abs(diagonal[i]))
         best = -1
         for c in range(k):
             if c != a:

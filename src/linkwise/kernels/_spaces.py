@@ -145,7 +145,7 @@ class RowSpace:
         rows: FloatArray,
         core: FloatArray | None,
         diagonal: FloatArray,
-        sample_weight: FloatArray | None,
+        sample_weight: FloatArray | None = None,
     ) -> None:
         if sample_weight is None:
             sample_weight = np.ones(len(rows))
