@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test test-all lint format check bench-candidates bench-smoke clean help
 
 help:
-	@echo "make demo      cluster real data under 60 pairs"
+	@echo "make demo      cluster real data under 100 pairs"
 	@echo "make test      run the tests, without the slow ones"
 	@echo "make test-all  run all tests"
 	@echo "make check     lint, types, layers, then the tests"

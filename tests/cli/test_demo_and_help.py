@@ -36,7 +36,7 @@ def test_the_demo_reports_both_methods_and_is_repeatable(linkwise):
 def test_the_demo_reads_well(linkwise):
     command = ["demo", "--dataset", "wine", "--candidates", 20]
     text = linkwise.ok(*command).stdout
-    for words in ("wine: 178 rows", "60 (", "k-means", "KernelCSC", "ARI", "--seed 1"):
+    for words in ("wine: 178 rows", "100 (", "k-means", "KernelCSC", "ARI", "--seed 1"):
         assert words in text
     assert all(line == line.rstrip() for line in text.splitlines())
 

@@ -100,7 +100,7 @@ def demo(
     dataset: Annotated[
         Dataset, typer.Option(help="A data set of scikit-learn.")
     ] = Dataset.BREAST_CANCER,
-    pairs: Annotated[int, typer.Option(min=1, help="Number of random pairs.")] = 60,
+    pairs: Annotated[int, typer.Option(min=1, help="Number of random pairs.")] = 100,
     candidates: Annotated[
         int, typer.Option(min=1, help="Number of kernel combinations to try.")
     ] = 1000,
