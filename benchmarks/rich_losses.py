@@ -28,6 +28,7 @@ from linkwise.experiments import (
     load_dataset,
     n_paper_pairs,
 )
+from linkwise.kernels import RICH_VIEWS
 
 N_WORST, N_TRIALS = 5, 3
 
@@ -48,7 +49,7 @@ def look(data: Dataset, trial: Trial, pairs: Constraints) -> dict[str, float]:
         found = model.labels_[trial.test]
         row[f"{kernels}_R"] = model.constraint_score_
         row[f"{kernels}_ARI"] = adjusted_rand_score(data.y[trial.test], found)
-    is_learnt = ["whitened" in name or "votes" in name for name in model.kernel_names_]
+    is_learnt = [name.endswith(RICH_VIEWS) for name in model.kernel_names_]
     weights = model.kernel_weights_
     row["learnt"] = weights[is_learnt].sum() / weights.sum()
     if len(data.y) <= MAX_ROWS:

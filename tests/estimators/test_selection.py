@@ -657,8 +657,8 @@ class TestRich:
         model.fit(views, constraints=pairs)
         names = model.kernel_names_
         assert len(names) == 2 * 62 + 2 * N_LEARNT
-        assert sum(n.endswith("on forestvotes of X[0]") for n in names) == N_LEARNT
-        assert not any("forestvotes of X[1]" in n for n in names)
+        assert sum(n.endswith("on forest of X[0]") for n in names) == N_LEARNT
+        assert not any("forest of X[1]" in n for n in names)
         assert adjusted_rand_score(y, model.labels_) > 0.9
         assert adjusted_rand_score(y, model.predict(views)) > 0.9
 
@@ -703,8 +703,8 @@ class TestRich:
         kernels = ["forest", RBF(0.1), "paper", (Standardized(), Linear()), "within"]
         model = rich(kernels=kernels, filter="none").fit(X, constraints=pairs)
         assert len(model.kernel_names_) == N_LEARNT + 1 + 62 + 1 + N_LEARNT
-        assert model.kernel_names_[N_LEARNT - 1] == "Linear() on forestvotes"
-        assert model.kernel_names_[-1] == "Linear() on withinwhitened"
+        assert model.kernel_names_[N_LEARNT - 1] == "Linear() on forest"
+        assert model.kernel_names_[-1] == "Linear() on within"
 
     @pytest.mark.parametrize("kind", [KernelCSC, SingleKernelCSC])
     def test_an_unknown_name_is_answered_with_those_there_are(self, blobs, kind):

@@ -750,11 +750,10 @@ class TestBanks:
             Points(points_of(LEARNT_VIEWS[name], X, groups)[0]),
             np.random.default_rng(0),
         )
-        view = type(LEARNT_VIEWS[name]).__name__.lower()
         kernels = learnt_kernels(scales)
         assert len(kernels) == bank.n_weights == N_LEARNT
         for got, kernel in zip(bank.names, kernels, strict=True):
-            assert got.startswith(f"{kernel!r} on {view}")
+            assert got == f"{kernel!r} on {name}"
 
     def test_kernels_have_the_width_of_their_view(self):
         kernels = learnt_kernels(

@@ -313,8 +313,12 @@ def name_of(entry: Entry, views: Views) -> str:
         return str(kernel.name)
     assert entry.view is not None
     name = getattr(kernel, "__name__", None) or repr(kernel)
-    view = repr(views.views[entry.view]).removesuffix("()").lower()
+    view = views.views[entry.view]
+    called = repr(view).removesuffix("()").lower()
+    for asked_for, learnt in LEARNT_VIEWS.items():
+        if type(view) is type(learnt) and view == learnt:
+            called = asked_for
     several = max(views.sources) > 0
-    return f"{name} on {view}" + (
+    return f"{name} on {called}" + (
         f" of X[{views.sources[entry.view]}]" if several else ""
     )
