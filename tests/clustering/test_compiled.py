@@ -47,3 +47,41 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
             if closure.n_components >= k:
                 hard_kmeans(space, problem.start, k, closure, rng=rng)
     assert compiled <= called
+
+
+def test_another_layout_is_not_compiled_again_and_changes_nothing():
+    problem = draw_problem(0, n=40, k=9)
+    closure = draw_constraints(problem.rng, 40, 10, 9, weighted=True).closure(40)
+
+    def strided(array):
+        wide = np.zeros([2 * size for size in array.shape], array.dtype)
+        part = tuple(slice(None, None, 2) for _ in array.shape)
+        wide[part] = array
+        return wide[part]
+
+    def read_only(array):
+        array = array.copy()
+        array.flags.writeable = False
+        return array
+
+    def spaces(as_layout):
+        weight, diagonal = as_layout(problem.weight), as_layout(problem.gram.diagonal())
+        yield GramSpace(as_layout(problem.gram), weight)
+        yield FeatureSpace(as_layout(problem.X), weight)
+        cross = as_layout(problem.X.astype(np.float32))
+        core = as_layout(np.eye(problem.X.shape[1]))
+        yield LandmarkSpace(cross, core, diagonal, weight)
+
+    def labels(as_layout):
+        found = []
+        for space in spaces(as_layout):
+            found += [farthest_first(space, closure, 9), kmeans(space, closure, 9)[0]]
+            found += [kmeans(space, problem.start, 9, polish=True)[0]]
+        return found
+
+    expected = labels(np.array)
+    loops = (_jit.descend, _jit.start_and_descend, _jit_starts.seed_and_place)
+    compiled = [len(loop.signatures) for loop in loops]
+    for as_layout in (np.asfortranarray, strided, read_only):
+        np.testing.assert_array_equal(labels(as_layout), expected)
+    assert [len(loop.signatures) for loop in loops] == compiled
