@@ -124,7 +124,7 @@ def centroid_distances(gram, weight, members):
 
 
 def plain_farthest_first(
-    gram, weight, constraints, k, rule="min", cl_aware_seeds=False
+    gram, weight, constraints, k, rule="min", cl_aware_seeds=False, draws=None
 ):
     """Return start labels and seed components, step by step as in section 4."""
     n = len(gram)
@@ -141,13 +141,28 @@ def plain_farthest_first(
     def tier(g):
         if len(members[g]) > 1:
             return 0
+        if draws is not None:
+            return 1
         return 1 if any((g, h) in linked for h in range(len(members))) else 2
 
+    def drawn(candidates, score, draw):
+        mass = [weight[members[g]].sum() * max(score(g), 0.0) for g in candidates]
+        return candidates[int(np.searchsorted(np.cumsum(mass), draw * sum(mass)))]
+
     seeds = [0]
+    if draws is not None:
+        lowest = min(tier(g) for g in range(len(members)))
+        first = [g for g in range(len(members)) if tier(g) == lowest]
+        seeds = [drawn(first, lambda g: 1.0, draws[0])]
     while len(seeds) < min(k, len(members)):
         candidates = [g for g in range(len(members)) if g not in seeds]
         lowest = min(tier(g) for g in candidates)
         candidates = [g for g in candidates if tier(g) == lowest]
+        if draws is not None:
+            nearest = distance[:, seeds].min(axis=1)
+            draw = draws[len(seeds)]
+            seeds.append(drawn(candidates, lambda g, d=nearest: d[g], draw))
+            continue
         if cl_aware_seeds:
             n_linked = {g: sum((g, s) in linked for s in seeds) for g in candidates}
             most = max(n_linked.values())

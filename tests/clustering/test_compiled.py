@@ -43,6 +43,7 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
             kmeans(space, problem.start, k, polish=True)
             kmeans(space, np.zeros(n, dtype=int), k)
             kmeans(space, closure, k)
+            kmeans(space, closure, k, draws=rng.random(k))
             soft_kmeans(space, start, k, closure, order=rng.permutation(n))
             if closure.n_components >= k:
                 hard_kmeans(space, problem.start, k, closure, rng=rng)
@@ -52,6 +53,8 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
 def test_another_layout_is_not_compiled_again_and_changes_nothing():
     problem = draw_problem(0, n=40, k=9)
     closure = draw_constraints(problem.rng, 40, 10, 9, weighted=True).closure(40)
+
+    draws = problem.rng.random(9)
 
     def strided(array):
         wide = np.zeros([2 * size for size in array.shape], array.dtype)
@@ -77,6 +80,7 @@ def test_another_layout_is_not_compiled_again_and_changes_nothing():
         for space in spaces(as_layout):
             found += [farthest_first(space, closure, 9), kmeans(space, closure, 9)[0]]
             found += [kmeans(space, problem.start, 9, polish=True)[0]]
+            found += [kmeans(space, closure, 9, draws=as_layout(draws))[0]]
         return found
 
     expected = labels(np.array)

@@ -287,3 +287,44 @@ def test_the_same_start_comes_each_time():
         farthest_first(GramSpace(problem.gram), closure, 3) for _ in range(2)
     )
     assert np.array_equal(once, again)
+
+
+class TestDrawnSeeds:
+    @quick
+    @given(SEEDS)
+    def test_agree_with_the_plain_method(self, seed):
+        problem = draw_problem(seed)
+        n, k, rng = len(problem.X), problem.k, problem.rng
+        pairs = draw_constraints(rng, n, int(rng.integers(12)), k)
+        draws = rng.random(k)
+        expected, _ = plain_farthest_first(
+            problem.gram, problem.weight, pairs, k, draws=draws
+        )
+        for space in (
+            GramSpace(problem.gram, problem.weight),
+            FeatureSpace(problem.X, problem.weight),
+        ):
+            labels = farthest_first(space, pairs.closure(n), k, draws=draws)
+            np.testing.assert_array_equal(labels, expected)
+
+    def test_without_pairs_rows_are_drawn_by_weight_and_squared_distance(self):
+        x, weight = np.array([0.0, 1.0, 3.0]), np.array([2.0, 1.0, 1.0])
+        closure = Constraints().closure(3)
+        space = GramSpace(np.outer(x, x), weight)
+        # First row 0 up to a draw of 1/2; then row 1 with weight 1, row 2 with 9.
+        near = farthest_first(space, closure, 2, draws=np.array([0.4, 0.09]))
+        far = farthest_first(space, closure, 2, draws=np.array([0.4, 0.11]))
+        assert near.tolist() == [0, 1, 1] and far.tolist() == [0, 0, 1]
+
+    def test_must_link_groups_are_drawn_before_any_row(self):
+        x = np.array([0.0, 0.0, 1.0, 1.0, 100.0])
+        closure = Constraints([(0, 1), (2, 3)], [(0, 4)]).closure(5)
+        for draws in np.random.default_rng(0).random((20, 2)):
+            labels = farthest_first(FeatureSpace(x[:, None]), closure, 2, draws=draws)
+            assert labels[0] != labels[2]
+
+    def test_equal_rows_get_as_many_seeds_as_asked_for(self):
+        labels = farthest_first(
+            GramSpace(np.ones((6, 6))), Constraints().closure(6), 3, draws=np.zeros(3)
+        )
+        assert set(labels.tolist()) == {0, 1, 2}

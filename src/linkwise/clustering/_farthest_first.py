@@ -5,7 +5,10 @@ import numpy as np
 from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering._jit_starts import seed_and_place
 from linkwise.constraints import Closure
-from linkwise.kernels import Space
+from linkwise.kernels import Space, as_input
+
+# For the compiled loops: seeds are not drawn.
+NO_DRAWS = as_input(np.empty(0))
 
 
 def farthest_first(
@@ -15,6 +18,7 @@ def farthest_first(
     *,
     rule: str = "min",
     cl_aware_seeds: bool = False,
+    draws: FloatArray | None = None,
 ) -> IntArray:
     """Return start labels that keep must-link components whole.
 
@@ -37,6 +41,9 @@ def farthest_first(
         Distance of a candidate: to the nearest chosen seed, or the sum over all.
     cl_aware_seeds : bool, default=False
         Prefer candidates cannot-linked to the most chosen seeds.
+    draws : ndarray of shape (n_clusters,), optional
+        Uniform in [0, 1). Seeds are then drawn as k-means++ does, must-link groups
+        first: by mass, and by squared distance from the nearest seed.
 
     Returns
     -------
@@ -55,12 +62,13 @@ def farthest_first(
         closure.component,
         closure.indptr,
         closure.members,
-        closure.tier,
+        closure.tier if draws is None else closure.is_single,
         closure.cl_indptr,
         closure.cl_indices,
         closure.cl_weights,
         rule == "sum",
         cl_aware_seeds,
+        NO_DRAWS if draws is None else as_input(draws[:n_seeds]),
         n_seeds,
         labels,
     )

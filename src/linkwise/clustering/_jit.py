@@ -286,7 +286,7 @@ def next_better_move(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def start_and_descend(
-    linked_totals,  # IN  (g_linked, m), these to ``prefer_linked`` as in seed_and_place
+    linked_totals,  # IN  (g_linked, m), these to ``draws`` as in seed_and_place
     linked_inner,  # IN  (g_linked,)
     linked_mass,  # IN  (g_linked,)
     component,  # IN  (n,)
@@ -298,6 +298,7 @@ def start_and_descend(
     cl_weights,  # IN
     use_sum,  # IN
     prefer_linked,  # IN
+    draws,  # IN
     rows,  # IN  (n, m), these as in descend
     core,  # IN  (m, m) or None
     sample_weight,  # IN  (n,)
@@ -312,7 +313,7 @@ def start_and_descend(
     mass,  # OUT (k,)
     inner,  # OUT (k,)
 ):
-    """Run k-means from the farthest-first start; return what ``descend`` returns.
+    """Run k-means from seeds that are chosen; return what ``descend`` returns.
 
     One call, because with a few hundred points a second one would show.
     """
@@ -333,6 +334,7 @@ def start_and_descend(
         cl_weights,
         use_sum,
         prefer_linked,
+        draws,
         mass.shape[0],
         labels,
     )

@@ -28,6 +28,39 @@ def centroids(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def drawn_seed(
+    score,  # IN  (g,), -inf: is a seed already
+    mass,  # IN  (g,)
+    tier,  # IN  (g,)
+    n_scored,  # IN  components from here on are no candidates
+    draw,  # IN  uniform in [0, 1)
+):
+    """Draw a component of the lowest tier left by mass and score, if all are 0 any."""
+    lowest = tier[0]
+    found = False
+    total = 0.0
+    for g in range(n_scored):
+        if score[g] == -np.inf:
+            continue
+        if not found or tier[g] < lowest:
+            found, lowest, total = True, tier[g], 0.0
+        if tier[g] == lowest:
+            total += mass[g] * max(score[g], 0.0)
+    last = -1
+    left = draw * total
+    for g in range(n_scored):
+        if score[g] == -np.inf or tier[g] != lowest:
+            continue
+        share = mass[g] * max(score[g], 0.0)
+        if last < 0 or share > 0.0:
+            last = g
+        left -= share
+        if left < 0.0:
+            break
+    return last
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def choose_seeds(
     totals,  # IN  (g_linked, m), of the components of several points
     rows,  # IN  (n, m), as in move_groups
@@ -42,10 +75,15 @@ def choose_seeds(
     cl_indices,  # IN
     use_sum,  # IN  score by the sum of the distances, not by the least
     prefer_linked,  # IN  prefer candidates cannot-linked to most chosen seeds
+    draws,  # IN  (k,), uniform in [0, 1): seeds are drawn; or empty: farthest first
     seeds,  # OUT (k,), components
     distance,  # OUT (k, g), squared centroid distance of components to the seeds
 ):
-    """Choose seeds by farthest-first traversal; the largest component comes first."""
+    """Choose seeds by farthest-first traversal; the largest component comes first.
+
+    With ``draws`` they are drawn as k-means++ does, of the lowest tier that is left:
+    the first by mass, each other by mass and squared distance from the nearest seed.
+    """
     k = seeds.shape[0]
     n_components = squared_norm.shape[0]
     n_linked = totals.shape[0]
@@ -58,6 +96,10 @@ def choose_seeds(
     seed_totals = np.empty((k, n_columns))
     score = np.empty(n_components)  # of components as next seed; -inf: is one
     seeds[0] = 0
+    if draws.shape[0] > 0:
+        for g in range(n_scored):
+            score[g] = 1.0
+        seeds[0] = drawn_seed(score, component_mass, tier, n_scored, draws[0])
     n_known = 0
     while True:
         s = seeds[n_known]
@@ -94,6 +136,11 @@ def choose_seeds(
             score[seeds[t]] = -np.inf
         if n_known == k:
             break
+        if draws.shape[0] > 0:
+            seeds[n_known] = drawn_seed(
+                score, component_mass, tier, n_scored, draws[n_known]
+            )
+            continue
         best, best_links = -1, 0
         for g in range(n_scored):
             if score[g] == -np.inf:
@@ -175,10 +222,11 @@ def seed_and_place(
     cl_weights,  # IN
     use_sum,  # IN  score seeds by the sum of their distances, not by the least
     prefer_linked,  # IN  prefer seeds cannot-linked to most chosen ones
+    draws,  # IN  (n_seeds,) or empty, as in choose_seeds
     n_seeds,  # IN  at most g
     labels,  # OUT (n,)
 ):
-    """Choose seeds farthest-first, then place all components."""
+    """Choose seeds, farthest-first or drawn, then place all components."""
     n_components = tier.shape[0]
     component_mass = np.empty(n_components)
     squared_norm = np.empty(n_components)
@@ -208,6 +256,7 @@ def seed_and_place(
         cl_indices,
         use_sum,
         prefer_linked,
+        draws,
         seeds,
         distance,
     )

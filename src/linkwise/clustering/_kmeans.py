@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._farthest_first import farthest_first
+from linkwise.clustering._farthest_first import NO_DRAWS, farthest_first
 from linkwise.clustering._jit import descend, next_better_move, start_and_descend
 from linkwise.constraints import Closure
-from linkwise.kernels import REBUILD_EVERY, GroupSums, Space
+from linkwise.kernels import REBUILD_EVERY, GroupSums, Space, as_input
 
 
 class KMeansResult(NamedTuple):
@@ -29,6 +29,7 @@ def kmeans(
     max_iter: int = 300,
     unrest: float = 0.0,
     polish: bool = False,
+    draws: FloatArray | None = None,
 ) -> KMeansResult:
     """Cluster by Lloyd's iterations.
 
@@ -48,6 +49,9 @@ def kmeans(
     polish : bool, default=False
         Afterwards move single points as long as one lowers the objective (Hartigan).
         Lloyd's iterations cannot see such moves.
+    draws : ndarray of shape (n_clusters,), optional
+        Uniform in [0, 1): with them the seeds of a closure are drawn as by k-means++,
+        see :func:`farthest_first`. The closure of no pairs gives plain k-means++.
 
     Returns
     -------
@@ -65,15 +69,16 @@ def kmeans(
             start.component,
             start.indptr,
             start.members,
-            start.tier,
+            start.tier if draws is None else start.is_single,
             start.cl_indptr,
             start.cl_indices,
             start.cl_weights,
             False,  # for constants in it, the start would be compiled once more
             False,
+            NO_DRAWS if draws is None else as_input(draws),
         )
     elif isinstance(start, Closure):
-        labels = farthest_first(space, start, n_clusters)
+        labels = farthest_first(space, start, n_clusters, draws=draws)
     else:
         labels = np.array(start, dtype=np.intp)
     run: Any = start_and_descend if pairs else descend

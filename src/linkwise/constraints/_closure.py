@@ -147,6 +147,11 @@ class Closure:
         return read_only(np.where(self.size > 1, 0, single))
 
     @cached_property
+    def is_single(self) -> IntArray:
+        """1 for components of a single point, 0 for others, shape (n_components,)."""
+        return read_only(np.where(self.size > 1, 0, 1))
+
+    @cached_property
     def has_cannot_link(self) -> BoolArray:
         """Whether a cannot-link touches the component, shape (n_components,)."""
         touched = np.zeros(self.n_components, dtype=bool)

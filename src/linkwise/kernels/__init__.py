@@ -36,6 +36,7 @@ from linkwise.kernels._spaces import (
     GramSpace,
     GroupSums,
     Space,
+    as_input,
 )
 from linkwise.kernels._views import Known, Raw, Standardized, View
 
@@ -76,4 +77,5 @@ __all__ = [
     "gram_seconds",
     "landmark_seconds",
     "random_share",
+    "as_input",
 ]
