@@ -192,7 +192,7 @@ def test_unknown_ids_are_placed_and_the_nearest_is_proposed(fails):
 
 def test_contradictions_are_named_by_id_with_their_path(fails):
     message = fails(
-        *("--id-column", "name"),
+        *("--id-column", "name", "--on-conflict", "raise"),
         data="name,x\nann,1\nbob,2\neve,3\nzoe,9\n",
         pairs="i,j,kind\nann,bob,ML\nbob,eve,ML\neve,ann,CL\n",
         code=4,

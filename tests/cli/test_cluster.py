@@ -39,7 +39,7 @@ def test_options_reach_the_estimator(cluster):
         *("--on-conflict", "drop", "--time-limit", 60, "--max-memory", "1 GiB"),
         *("--seed", 5, "--n-jobs", 2, "--model", "model.joblib"),
         *("--approximation", "landmarks", "--landmarks", 17),
-        *("--kernels", "rich", "--selection", "mixed"),
+        *("--kernels", "rich", "--selection", "train", "--noise", 0.1),
     )
     params = joblib.load("model.joblib").get_params()
     expected = {
@@ -54,7 +54,8 @@ def test_options_reach_the_estimator(cluster):
         "approximation": "landmarks",
         "n_landmarks": 17,
         "kernels": "rich",
-        "selection": "mixed",
+        "selection": "train",
+        "noise": 0.1,
         "random_state": 5,
         "n_jobs": 2,
     }
@@ -195,11 +196,28 @@ def test_dropped_contradictions_are_counted(cluster, files):
     first = text.splitlines()[1].split(",")
     files.write("pairs.csv", f"{text}{first[0]},{first[1]},cannot-link,0.5\n")
     assert cluster("--on-conflict", "drop")["pairs_dropped"] == 1
-    result = files("cluster", "flowers.csv", *TO_CLUSTER, "--out", "new.csv")
+    command = ["cluster", "flowers.csv", *TO_CLUSTER, "--out", "new.csv"]
+    result = files(*command, "--on-conflict", "raise")
     assert result.exit_code == 4
     assert "1 contradiction:" in result.stderr and "line 32" in result.stderr
     assert "--on-conflict drop" in result.stderr
     assert "new.csv" not in files.files()
+
+
+def test_contradictions_are_noted_and_doubtful_pairs_listed(cluster, files):
+    text = (files.folder / "pairs.csv").read_text()
+    rows = [line.split(",") for line in text.splitlines()[1:]]
+    must = next(row for row in rows if row[2] == "must-link")
+    files.write("pairs.csv", f"{text}{must[0]},{must[1]},cannot-link,1\n")
+    report = cluster()
+    assert "1 contradiction" in report["warnings"][0]
+    for pair in report["disbelieved"]:
+        assert set(pair) == {"i", "j", "kind", "belief"}
+    result = files("cluster", "flowers.csv", *TO_CLUSTER, "--out", "out.csv")
+    assert result.exit_code == 0 and "1 contradiction" in result.stderr
+    single = ("--method", "single", "--on-conflict", "warn")
+    result = files("cluster", "flowers.csv", *TO_CLUSTER, *single, "--out", "o.csv")
+    assert result.exit_code == 2 and "has no --on-conflict warn" in result.stderr
 
 
 def test_without_pairs_there_is_a_note_and_null_for_the_score(cluster, files):

@@ -18,7 +18,7 @@ from tests.clustering.plain import (
     objective,
 )
 
-from linkwise.clustering import farthest_first, kmeans
+from linkwise.clustering import farthest_first, kmeans, labels_left_out
 from linkwise.kernels import REBUILD_EVERY, FeatureSpace, GramSpace, LandmarkSpace
 
 SEEDS = st.integers(0, 10**6)
@@ -536,3 +536,34 @@ def test_pairs_as_a_start_are_their_farthest_first_labels(seed, n_pairs, kind):
     assert np.array_equal(result.labels, expected.labels)
     assert result[1:4] == expected[1:4]
     assert np.array_equal(result.sums.sums, expected.sums.sums)
+
+
+class TestLabelsLeftOut:
+    @pytest.mark.parametrize("seed", range(12))
+    def test_they_are_the_nearest_of_clusters_without_these_points(self, seed):
+        problem = draw_problem(seed, n=40, k=2 + seed)
+        X, weight, k, rng = problem.X, problem.weight, problem.k, problem.rng
+        points = np.sort(rng.choice(40, 3 * seed + 1, replace=False))
+        left = np.setdiff1d(np.arange(40), points)
+        for space in (
+            GramSpace(problem.gram, weight),
+            FeatureSpace(X, weight),
+            LandmarkSpace(
+                X.astype(np.float32),
+                np.eye(X.shape[1]),
+                problem.gram.diagonal(),
+                weight,
+            ),
+        ):
+            result = kmeans(space, problem.start, k)
+            distance = np.full((len(points), k), np.inf)
+            for place, point in enumerate(points):
+                others = left if len(left) >= 20 else np.setdiff1d(range(40), point)
+                for c in range(k):
+                    inside = others[result.labels[others] == c]
+                    if len(inside):
+                        centre = np.average(X[inside], axis=0, weights=weight[inside])
+                        distance[place, c] = ((X[point] - centre) ** 2).sum()
+            found = labels_left_out(space, result, points)
+            reached = distance[np.arange(len(points)), found]
+            np.testing.assert_allclose(reached, distance.min(axis=1), atol=1e-4)

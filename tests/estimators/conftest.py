@@ -12,9 +12,16 @@ from linkwise import (
     SingleKernelCSC,
 )
 
-# Every estimator, cheap and repeatable.
+# Every estimator, cheap and repeatable; KernelCSC as in the paper.
 SMALL = {
-    "KernelCSC": KernelCSC(3, kernels="paper", n_candidates=20, random_state=0),
+    "KernelCSC": KernelCSC(
+        3,
+        kernels="paper",
+        n_candidates=20,
+        selection="train",
+        on_conflict="raise",
+        random_state=0,
+    ),
     "SingleKernelCSC": SingleKernelCSC(3, random_state=0),
     "MahalanobisCSC": MahalanobisCSC(3, n_candidates=20, random_state=0),
     "ConstrainedKernelKMeans": ConstrainedKernelKMeans(3, random_state=0),

@@ -278,7 +278,10 @@ class TestGramMatrices:
     def test_one_matrix_equals_its_kernel(self, overlapping, new_rows):
         X, _, pairs = overlapping
         for given, computed in (
-            (KernelCSC(3, kernels="precomputed"), KernelCSC(3, kernels=[RBF(0.1)])),
+            (
+                KernelCSC(3, kernels="precomputed", random_state=0),
+                KernelCSC(3, kernels=[RBF(0.1)], random_state=0),
+            ),
             (
                 ConstrainedKernelKMeans(3, kernel="precomputed", random_state=0),
                 ConstrainedKernelKMeans(3, kernel=RBF(0.1), random_state=0),

@@ -41,7 +41,8 @@ KERNELS = [
 
 
 def few_kernels(**options):
-    return KernelCSC(3, kernels=KERNELS, filter="none", random_state=0, **options)
+    defaults = {"filter": "none", "selection": "train", "random_state": 0}
+    return KernelCSC(3, kernels=KERNELS, **(defaults | options))
 
 
 def kmeans_labels(space, pairs):
@@ -137,7 +138,8 @@ class TestKernelCSC:
     @pytest.mark.parametrize("kernel", [Linear(), RBF(0.05)])
     def test_one_kernel_is_plain_kernel_kmeans(self, kernel, overlapping):
         X, _, pairs = overlapping
-        model = KernelCSC(3, kernels=[kernel], random_state=0).fit(X, constraints=pairs)
+        model = KernelCSC(3, kernels=[kernel], selection="train", random_state=0)
+        model.fit(X, constraints=pairs)
         assert len(model.history_) == 1
         expected = kmeans_labels(GramSpace(kernel(X, X)), pairs)
         assert_array_equal(model.labels_, expected)
@@ -148,7 +150,8 @@ class TestKernelCSC:
         y = rng.permutation(np.arange(45) % 3)
         grams = [f @ f.T for f in rng.standard_normal((9, 45, 10))]
         grams.insert(4, (y[:, None] == y).astype(float))
-        model = KernelCSC(3, kernels="precomputed", n_candidates=500, n_jobs=n_jobs)
+        options = {"n_candidates": 500, "n_jobs": n_jobs, "selection": "train"}
+        model = KernelCSC(3, kernels="precomputed", **options)
         pairs = Constraints.sample(y, 150, random_state=0)
         model.set_params(random_state=0).fit(grams, constraints=pairs)
         assert model.constraint_score_ == 1.0 and model.n_violated_ == 0
@@ -162,7 +165,8 @@ class TestKernelCSC:
         bank = KernelBank.build(X)
         single = SingleKernelCSC(3, kernels=bank).fit(X, constraints=pairs)
         assert len(single.history_) == bank.n_weights
-        several = KernelCSC(3, kernels=bank, n_candidates=2 * bank.n_weights)
+        options = {"n_candidates": 2 * bank.n_weights, "selection": "train"}
+        several = KernelCSC(3, kernels=bank, **options)
         several.fit(X, constraints=pairs)
         assert several.constraint_score_ >= single.constraint_score_
 
@@ -200,7 +204,8 @@ class TestStopping:
 
     def test_satisfied_pairs(self, blobs):
         X, _, pairs = blobs
-        for model in (KernelCSC(3, kernels="paper"), MahalanobisCSC(3)):
+        kernel_csc = KernelCSC(3, kernels="paper", selection="train")
+        for model in (kernel_csc, MahalanobisCSC(3)):
             assert model.fit(X, constraints=pairs).stopped_by_ == "score"
 
     def test_a_single_kernel_is_chosen_among_all(self, blobs):

@@ -99,7 +99,8 @@ def test_clusters_no_more_compact_than_random_ones_are_reported():
     X = rng.standard_normal((150, 20))
     X[:, :3] += 3 * np.eye(3)[y]
     pairs = Constraints.sample(y, 60, random_state=0)
-    model = KernelCSC(3, kernels="paper", n_candidates=200, random_state=0)
+    options = {"n_candidates": 200, "selection": "train", "random_state": 0}
+    model = KernelCSC(3, kernels="paper", **options)
     with pytest.warns(ConstraintWarning, match="hardly more compact than random"):
         model.fit(X, constraints=pairs)
     assert model.constraint_score_ == 1.0

@@ -17,8 +17,10 @@ METHODS = {"k-means": MethodEntry("k-means")}
 def test_ready_plans_are_those_of_the_paper_of_the_rich_bank_and_a_small_one():
     assert ready_plans() == [
         "evolution",
+        "few",
         "fixed",
         "mahalanobis",
+        "noise",
         "nystrom",
         "rich",
         "single-kernel",

@@ -28,13 +28,19 @@ from linkwise.kernels import (
     Known,
     Laplacian,
     Linear,
+    Unit,
     Whitened,
     WithinWhitened,
 )
 from linkwise.kernels import _learnt_views as learnt
-from linkwise.kernels._entries import _fitted
 from linkwise.kernels._families import base_scales, learnt_kernels
-from linkwise.kernels._learnt_views import LEARNT_VIEWS, RICH_VIEWS, learnt_views
+from linkwise.kernels._learnt_views import (
+    LEARNT_VIEWS,
+    RICH_VIEWS,
+    Reduced,
+    fitted_view,
+    learnt_views,
+)
 from linkwise.kernels._views import BASES, Points
 
 VIEWS = [Whitened(), WithinWhitened(), Discriminant(), Diffusion(5), ForestVotes()]
@@ -62,7 +68,7 @@ def draw(seed=0, n=N, d=4):
 
 def points_of(view, X, groups, n_clusters=3, seed=0, weight=None):
     """Return the training points of a view, and the fitted view."""
-    fitted, points = _fitted(view, X, weight, Known(groups, n_clusters, seed))
+    fitted, points = fitted_view(view, X, weight, Known(groups, n_clusters, seed))
     return points.plain(), fitted
 
 
@@ -172,7 +178,7 @@ class TestEveryView:
 
     def test_other_views_are_other_keys(self):
         every = [*LEARNT_VIEWS.values(), Diffusion(5), Diffusion(20)]
-        assert len(set(every)) == len(every) == 7
+        assert len(set(every)) == len(every) == 10
 
     def test_every_row_becomes_one_point(self, view):
         X, groups = draw(1)
@@ -621,15 +627,17 @@ class TestForestVotes:
         points, fitted = points_of(ForestVotes(), X, groups, seed=seed)
         forest = self.forest(X, groups, seed)
         inside = groups >= 0
-        own = self.unit(forest.oob_decision_function_)
-        np.testing.assert_allclose(points[inside], own)
-        others = self.unit(forest.predict_proba(X[~inside]))
-        np.testing.assert_allclose(points[~inside], others)
+        expected = self.unit(forest.predict_proba(X))
+        expected[inside] = self.unit(forest.oob_decision_function_)
+        mean = expected.mean(axis=0)
+        np.testing.assert_allclose(points, expected - mean, atol=1e-12)
         new = draw(24)[0]
         got = fitted.transform(new).plain()
-        np.testing.assert_allclose(got, self.unit(forest.predict_proba(new)))
+        votes = self.unit(forest.predict_proba(new))
+        np.testing.assert_allclose(got, votes - mean, atol=1e-12)
         again = fitted.transform(X).plain()
-        np.testing.assert_allclose(again, self.unit(forest.predict_proba(X)))
+        votes = self.unit(forest.predict_proba(X))
+        np.testing.assert_allclose(again, votes - mean, atol=1e-12)
 
     def test_of_too_many_groups_the_largest_are_classes(self, monkeypatch):
         X, _ = draw(28)
@@ -652,7 +660,8 @@ class TestForestVotes:
         y = (np.arange(1000) % 5 == 0).astype(int)
         X = rng.normal(size=(1000, 6)) + 0.9 * y[:, None]
         groups = np.where(np.arange(1000) < 300, y, -1)
-        points = points_of(ForestVotes(), X, groups)[0]
+        points, fitted = points_of(ForestVotes(), X, groups)
+        points = points + fitted._mean
         roots = np.sqrt(points / points.sum(axis=1, keepdims=True))
         kmeans = KMeans(2, n_init=5, random_state=0)
         of_points, of_roots = (
@@ -667,8 +676,8 @@ class TestForestVotes:
         monkeypatch.setattr(learnt, "_N_TREES", 1)
         X, _ = draw(26)
         groups = np.where(np.arange(N) < 40, np.arange(N) // 10, -1)
-        points = points_of(ForestVotes(), X, groups)[0]
-        np.testing.assert_allclose((points**2).sum(axis=1), 1.0)
+        points, fitted = points_of(ForestVotes(), X, groups)
+        np.testing.assert_allclose(((points + fitted._mean) ** 2).sum(axis=1), 1.0)
 
     def test_groups_that_no_data_tell_apart_do_not_come_apart(self):
         rng = np.random.default_rng(0)
@@ -712,23 +721,33 @@ class TestLearntViews:
 
     def test_rich_has_those_that_earn_their_place(self):
         X, groups = draw()
-        expected = [WithinWhitened(), ForestVotes()]
+        expected = [WithinWhitened(), ForestVotes(), Diffusion()]
         assert learnt_views("rich", X, Known(groups, 3)) == expected
+
+    def test_rows_of_many_columns_have_angles_besides(self):
+        X, groups = draw()
+        wide = np.tile(X, 20)
+        found = learnt_views("rich", wide, Known(groups, 3))
+        assert found[3:] == [Unit(), Unit("half"), Unit("within")]
+        assert len(learnt_views("rich", wide, None)) == 3
 
     def test_those_that_need_more_groups_are_left_out(self):
         X, groups = draw()
         for known in (None, Known(np.full(N, -1), 3)):
-            assert self.names("rich", X, known) == []
+            assert self.names("rich", X, known) == ["Diffusion(n_neighbors=10)"]
             assert self.names("whitened", X, known) == ["Whitened()"]
             assert self.names("within", X, known) == []
         one = Known(np.minimum(groups, 0), 3)
-        assert self.names("rich", X, one) == ["WithinWhitened()"]
+        expected = ["WithinWhitened()", "Diffusion(n_neighbors=10)"]
+        assert self.names("rich", X, one) == expected
         assert self.names("forest", X, one) == self.names("discriminant", X, one) == []
 
     def test_sparse_data_have_none(self):
         X, groups = draw()
-        for name in ("rich", *LEARNT_VIEWS):
-            assert learnt_views(name, csr_array(X), Known(groups, 3)) == []
+        for name in LEARNT_VIEWS:
+            (view,) = learnt_views(name, csr_array(X), Known(groups, 3))
+            assert isinstance(view, Reduced) and view.view == LEARNT_VIEWS[name]
+        assert len(learnt_views("rich", csr_array(X), Known(groups, 3))) == 6
 
     def test_two_rows_have_none(self):
         X, _ = draw()
@@ -764,27 +783,48 @@ class TestBanks:
         nothing = dict.fromkeys(BASES, 0.0)
         assert learnt_kernels(nothing) == [Linear()]
 
-    def test_rich_adds_the_views_to_the_kernels_of_the_paper(self):
+    def test_rich_has_kernels_of_the_paper_but_most_polynomials_and_views(self):
         X, groups = draw()
         rich, paper = self.build("rich", X, groups), self.build("paper", X, groups)
-        assert rich.names[:62] == paper.names
-        apart = self.build(["paper", *RICH_VIEWS], X, groups)
-        assert rich.names == apart.names and rich.n_weights == 62 + 2 * N_LEARNT
-        for weights in np.eye(rich.n_weights)[::5]:
-            a, b = rich.combine(weights).gram, apart.combine(weights).gram
-            assert np.array_equal(a, b)
+        own = rich.names[:26]
+        assert set(own) <= set(paper.names)
+        assert {n for n in paper.names if not n.startswith(("Poly", "Sigmoid"))} < set(
+            own
+        )
+        assert sum(n.startswith("Poly") for n in own) == 4
+        apart = self.build([*RICH_VIEWS], X, groups)
+        assert rich.n_weights == 26 + 3 * N_LEARNT
+        assert [n.split(" on ")[1] for n in rich.names[26:]] == [
+            n.split(" on ")[1] for n in apart.names
+        ]
 
     def test_without_groups_some_are_missing(self):
         X, _ = draw()
-        assert self.build("rich", X).n_weights == 62
+        assert self.build("rich", X).n_weights == 26 + N_LEARNT
 
-    def test_sparse_data_have_the_kernels_of_the_paper(self):
-        X = csr_array(np.random.default_rng(0).poisson(0.7, size=(N, 5)).astype(float))
-        groups = np.arange(N) % 3
-        rich, paper = self.build("rich", X, groups), self.build("paper", X, groups)
-        assert rich.names == paper.names
-        weights = np.ones(rich.n_weights)
-        assert np.array_equal(rich.combine(weights).gram, paper.combine(weights).gram)
+    def test_rows_of_many_columns_have_linear_kernels_on_wide_views(self):
+        X, groups = draw()
+        wide = np.random.default_rng(0).normal(size=(N, 60))
+        wide[:, : X.shape[1]] += X
+        names = self.build("rich", wide, groups).names
+        assert not any(name.startswith(("Poly", "Laplacian(")) for name in names[:6])
+        on_units = [name for name in names if " on unit" in name]
+        assert on_units == [
+            "Linear() on unit",
+            "Linear() on unit_half",
+            "Linear() on unit_within",
+        ]
+
+    def test_sparse_data_have_learnt_views_too(self):
+        rng = np.random.default_rng(0)
+        X = csr_array(rng.poisson(0.7, size=(N, 5)).astype(float))
+        bank = self.build("rich", X, np.arange(N) % 3)
+        views = {name.split(" on ")[1] for name in bank.names}
+        assert {"within", "forest", "diffusion", "unit_within"} <= views
+        weights = np.ones(bank.n_weights)
+        few = bank.kernel(weights)(X[:4])
+        dense = bank.kernel(weights)(X[:4].toarray())
+        np.testing.assert_allclose(few, dense, rtol=1e-3, atol=1e-4)
 
     def test_training_matrices_are_those_of_the_training_points(self):
         X, groups = draw(28)

@@ -171,9 +171,20 @@ def cluster(
         typer.Option(
             metavar="NAME",
             rich_help_panel=SEARCH,
-            help="Choose the winner by the pairs (train), or also by pairs held out "
-            "(mixed); auto: mixed with rich kernels.",
-            show_default="auto",
+            help="Choose the clusters that all candidates together expect "
+            "(committee), or those of the best one, as in the paper (train).",
+            show_default="committee",
+        ),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=0.49,
+            metavar="SHARE",
+            rich_help_panel=SEARCH,
+            help="Share of the pairs that are wrong; 0: all are facts.",
+            show_default="estimated where pairs contradict each other",
         ),
     ] = None,
     candidates: Annotated[
@@ -216,13 +227,15 @@ def cluster(
         ),
     ] = None,
     on_conflict: Annotated[
-        OnConflict,
+        OnConflict | None,
         typer.Option(
             metavar="NAME",
-            help="Contradictory pairs: raise an error, or drop the lighter pair of "
-            "each contradiction.",
+            help="Contradictory pairs: warn, go on with those that are believed, and "
+            "list the others; raise an error; or drop the lighter pair of each "
+            "contradiction.",
+            show_default="warn; raise for other methods than kernel",
         ),
-    ] = OnConflict.RAISE,
+    ] = None,
     approximation: Annotated[
         Approximation | None,
         typer.Option(
@@ -262,7 +275,7 @@ def cluster(
 ) -> None:
     """Cluster the rows of DATA so that the pairs hold as far as possible.
 
-    Many kernels are tried; the one whose clusters satisfy the most pairs is kept.
+    Many kernels are tried, and judged by how many pairs their clusters satisfy.
     """
     with errors_reported(context.obj):
         from linkwise.cli._cluster import ClusterJob, run_cluster
@@ -270,6 +283,7 @@ def cluster(
         given: dict[str, Any] = {
             "kernels": None if kernels is None else kernels.value,
             "selection": None if selection is None else selection.value,
+            "noise": noise,
             "n_candidates": candidates,
             "max_kernels": max_kernels,
             "search": None if search is None else search.value,
@@ -294,7 +308,7 @@ def cluster(
             columns=columns or [],
             dropped=drop_column or [],
             method=method.value,
-            on_conflict=on_conflict.value,
+            on_conflict=None if on_conflict is None else on_conflict.value,
             n_jobs=n_jobs,
             scheduler=scheduler,
             seed=seed,

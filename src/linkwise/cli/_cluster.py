@@ -41,10 +41,13 @@ _ESTIMATORS = {
     "single": "SingleKernelCSC",
     "mahalanobis": "MahalanobisCSC",
 }
+# Pairs to look at again that the summary lists.
+_N_SHOWN = 5
 # What each option is called in the estimators; those not given keep their defaults.
 _OPTIONS = {
     "kernels": "--kernels",
     "selection": "--selection",
+    "noise": "--noise",
     "n_candidates": "--candidates",
     "max_kernels": "--max-kernels",
     "search": "--search",
@@ -69,7 +72,7 @@ class ClusterJob:
     columns: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     method: str = "kernel"
-    on_conflict: str = "raise"
+    on_conflict: str | None = None
     n_jobs: int = 1
     scheduler: str | None = None
     seed: int = 0
@@ -94,7 +97,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     features = check_features(table, job.columns, job.dropped, screen)
     _refuse_one_point(table, np.asarray(features))
     pairs = read_pairs(job.pairs, table)
-    kept = _consistent(pairs, job, table)
+    kept = _consistent(pairs, job, table, screen)
 
     screen.watch(model)
     fit_start = time.perf_counter()
@@ -120,6 +123,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "features": features.shape[1],
         **pairs_values(kept, table.n_rows),
         "pairs_dropped": _n_pairs(pairs) - _n_pairs(kept),
+        "disbelieved": _look_again(model, table),
         "clusters": job.n_clusters,
         "cluster_sizes": cluster_sizes(model.labels_, job.n_clusters),
         "satisfaction": model.constraint_score_,
@@ -140,9 +144,11 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
 def make_model(job: ClusterJob) -> Any:
     """Return the estimator with the parameters asked for."""
+    if job.on_conflict == "warn" and job.method != "kernel":
+        raise typer.BadParameter(f"--method {job.method} has no --on-conflict warn.")
     model = getattr(linkwise, _ESTIMATORS[job.method])(
         n_clusters=job.n_clusters,
-        on_conflict=job.on_conflict,
+        on_conflict=_on_conflict(job),
         n_jobs=job.n_jobs,
         random_state=job.seed,
     )
@@ -153,6 +159,12 @@ def make_model(job: ClusterJob) -> Any:
     return model.set_params(**job.options)
 
 
+def _on_conflict(job: ClusterJob) -> str:
+    if job.on_conflict is not None:
+        return job.on_conflict
+    return "warn" if job.method == "kernel" else "raise"
+
+
 def _refuse_one_point(table: Table, values: Any) -> None:
     if len(values) < 2:
         raise BadInputError(f"{table.path} has one row; two are the least to cluster.")
@@ -160,19 +172,44 @@ def _refuse_one_point(table: Table, values: Any) -> None:
         raise BadInputError(f"{table.path}: all rows are equal, nothing to cluster.")
 
 
-def _consistent(pairs: Constraints, job: ClusterJob, table: Table) -> Constraints:
-    """Return the pairs that the model will use."""
+def _consistent(
+    pairs: Constraints, job: ClusterJob, table: Table, screen: Screen
+) -> Constraints:
+    """Return pairs that do not contradict each other; the others are said."""
     found = contradictions(pairs, job.pairs, table)
     if not found.total:
         return pairs
-    if job.on_conflict == "raise":
+    how = _on_conflict(job)
+    if how == "raise":
         shown = "\n".join(f"  {line}" for line in found.lines())
         raise ContradictionError(
             f"{job.pairs}: {counted(found.total, 'contradiction')}:\n{shown}\n"
             "Correct them, or pass --on-conflict drop to leave out the lighter pair of "
             "each contradiction."
         )
+    if how == "warn":
+        screen.note(
+            f"{job.pairs}: {counted(found.total, 'contradiction')}, so some pairs are "
+            f"wrong: {'; '.join(found.lines())}. The clusters follow those that are "
+            "believed; --on-conflict raise stops here."
+        )
     return pairs.drop_conflicts()
+
+
+def _look_again(model: Any, table: Table) -> list[dict[str, Any]]:
+    """Return the pairs that are not believed, with the names of their rows."""
+    found = getattr(model, "disbelieved_", None)
+    if found is None:
+        return []
+    return [
+        {
+            "i": table.name_of(row.i),
+            "j": table.name_of(row.j),
+            "kind": row.kind,
+            "belief": row.belief,
+        }
+        for row in found.itertuples()
+    ]
 
 
 def _fit(model: Any, features: Any, pairs: Constraints, job: ClusterJob) -> None:
@@ -237,7 +274,13 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         ("search", [search]),
         ("labels", [values["labels"]]),
     ]
-    if dropped:
+    doubtful = values["disbelieved"]
+    if doubtful:
+        lines = [f"{p['kind']} {p['i']}, {p['j']}" for p in doubtful[:_N_SHOWN]]
+        if len(doubtful) > _N_SHOWN:
+            lines.append(f"and {len(doubtful) - _N_SHOWN:,} more (--json lists all)")
+        sections.insert(3, ("look again", lines))
+    elif dropped:
         sections.insert(
             2, ("conflicts", [f"{counted(dropped, 'pair')} left out (the lighter)"])
         )

@@ -47,11 +47,10 @@ class Kernels(StrEnum):
 
 
 class Selection(StrEnum):
-    """By which pairs the winner is chosen."""
+    """How candidates are judged."""
 
-    AUTO = "auto"
+    COMMITTEE = "committee"
     TRAIN = "train"
-    MIXED = "mixed"
 
 
 class Approximation(StrEnum):
@@ -67,6 +66,7 @@ class Approximation(StrEnum):
 class OnConflict(StrEnum):
     """What to do with contradictions."""
 
+    WARN = "warn"
     RAISE = "raise"
     DROP = "drop"
 

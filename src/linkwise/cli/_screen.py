@@ -46,6 +46,8 @@ class Screen:
         """Show Python warnings of the block as notes."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            # Said before, with line numbers and the names of rows.
+            warnings.filterwarnings("ignore", ".* contradict must-links")
             try:
                 yield
             finally:

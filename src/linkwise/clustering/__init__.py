@@ -10,7 +10,7 @@ from linkwise.clustering._blocks import (
 )
 from linkwise.clustering._farthest_first import farthest_first
 from linkwise.clustering._hard import hard_kmeans
-from linkwise.clustering._kmeans import KMeansResult, kmeans
+from linkwise.clustering._kmeans import KMeansResult, kmeans, labels_left_out
 from linkwise.clustering._soft import ConstrainedResult, soft_kmeans
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "farthest_first",
     "hard_kmeans",
     "kmeans",
+    "labels_left_out",
     "share_of",
     "soft_kmeans",
 ]

@@ -10,6 +10,9 @@ from linkwise.clustering._jit import descend, next_better_move, start_and_descen
 from linkwise.constraints import Closure
 from linkwise.kernels import REBUILD_EVERY, GroupSums, Space, as_input
 
+# Share of the points that must be left for clusters to be taken without the others.
+_LEAST_LEFT = 0.5
+
 
 class KMeansResult(NamedTuple):
     """Where k-means ended."""
@@ -131,6 +134,83 @@ def _polish(space: Space, labels: IntArray, sums: GroupSums) -> None:
             labels[point] = cluster
             sums.move(labels)
             position, moved = point + 1, True
+
+
+def labels_left_out(space: Space, result: KMeansResult, points: IntArray) -> IntArray:
+    """Return where points would go if the clusters were those of the other points.
+
+    A point is part of its centre and so draws it near. Where all points are about
+    equally far apart, or points that are known to belong together are very near to each
+    other, that alone keeps them where the start has put them.
+
+    Parameters
+    ----------
+    space : Space
+        The geometry.
+    result : KMeansResult
+        A clustering in it.
+    points : ndarray of shape (m,)
+        Positions, each once.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The nearest cluster of each point, among those that other points are in. If
+        there are few others, a point is left out only where it goes itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkwise.kernels import GramSpace
+    >>> x = np.array([0.0, 1.0, 6.0, 9.0, 10.0, 11.0])
+    >>> space = GramSpace(np.outer(x, x))
+    >>> result = kmeans(space, np.array([0, 0, 0, 1, 1, 1]), 2)
+    >>> result.labels, labels_left_out(space, result, np.array([1, 2]))
+    (array([0, 0, 0, 1, 1, 1]), array([0, 1]))
+    """
+    own, weight = result.labels[points], space.sample_weight[points]
+    mass, inner = result.sums.mass, result.sums.inner
+    sums = result.sums.sums[:, points].astype(np.float64)
+    n_left = space.n_samples - len(points)
+    if n_left < _LEAST_LEFT * space.n_samples:
+        return _each_left_out(sums, mass, inner, own, weight, space.diagonal[points])
+    share = np.zeros((len(mass), len(points)))
+    share[own, np.arange(len(points))] = weight
+    if space.core is None:
+        among = share @ space.rows[points[:, None], points]
+        inner = inner - np.einsum("ij,ij->i", share, 2.0 * sums - among)
+        sums = sums - among
+    else:
+        rows = space.rows[points].astype(np.float64)
+        totals = result.sums.totals - share @ rows
+        spread = totals if space.core.shape[0] == 0 else totals @ space.core
+        inner, sums = np.einsum("ij,ij->i", spread, totals), spread @ rows.T
+    mass = mass - np.bincount(own, weights=weight, minlength=len(mass))
+    n_members = np.bincount(result.labels, minlength=len(mass))
+    is_left = n_members > np.bincount(own, minlength=len(mass))
+    mass = np.where(is_left, mass, 1.0)[:, None]
+    distance = inner[:, None] / mass**2 - 2.0 * sums / mass
+    return np.asarray(np.where(is_left[:, None], distance, np.inf).argmin(axis=0))
+
+
+def _each_left_out(
+    sums: FloatArray,  # (k, m)
+    mass: FloatArray,
+    inner: FloatArray,
+    own: IntArray,  # (m,)
+    weight: FloatArray,
+    diagonal: FloatArray,
+) -> IntArray:
+    """Return the nearest cluster of each point, its own taken without it alone."""
+    places = np.arange(len(own))
+    distance = inner[:, None] / mass[:, None] ** 2 - 2.0 * sums / mass[:, None]
+    left, own_sums = mass[own] - weight, sums[own, places]
+    is_alone = left <= 1e-9 * weight
+    left = np.where(is_alone, 1.0, left)
+    own_inner = inner[own] - 2.0 * weight * own_sums + weight**2 * diagonal
+    without = own_inner / left**2 - 2.0 * (own_sums - weight * diagonal) / left
+    distance[own, places] = np.where(is_alone, np.inf, without)
+    return np.asarray(distance.argmin(axis=0))
 
 
 def squared_distances(space: Space, sums: GroupSums) -> FloatArray:

@@ -1,5 +1,6 @@
 """What the user knows: pairs of points, what follows from them, how well they hold."""
 
+from linkwise.constraints._beliefs import Beliefs, believe
 from linkwise.constraints._check import check_constraints
 from linkwise.constraints._closure import Closure, EntailedPairs
 from linkwise.constraints._conflicts import Conflict
@@ -9,12 +10,14 @@ from linkwise.constraints._pairs import Constraints
 from linkwise.constraints._scores import coherence, informativeness
 
 __all__ = [
+    "Beliefs",
     "Closure",
     "Conflict",
     "Constraints",
     "EntailedPairs",
     "Feasibility",
     "FeasibleRange",
+    "believe",
     "check_constraints",
     "coherence",
     "constraint_folds",

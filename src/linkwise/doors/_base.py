@@ -37,7 +37,7 @@ class FitInput(NamedTuple):
     y: Any  # as given
     data: Any  # an array, CSR, SeveralSets of them, or a sequence of objects
     sample_weight: np.ndarray | None  # (n_samples,)
-    pairs: Constraints  # without conflicts
+    pairs: Constraints  # as given; without conflicts where they are dropped
     closure: Closure
     rng: np.random.Generator
 
@@ -94,7 +94,11 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         """
         labels = self.predict(X)
         pairs = self._check_pairs(constraints, y, len(labels), sample_id)
-        return pairs.closure(len(labels)).score(labels)
+        return pairs.closure(len(labels), on_conflict=self._settling()).score(labels)
+
+    def _settling(self):
+        """Return what a closure does with contradictions: "raise" or "drop"."""
+        return "raise" if self.on_conflict == "raise" else "drop"
 
     def _takes_views(self):
         """Tell whether X may be a list of matrices."""
@@ -185,7 +189,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_positive(sample_weight, n_samples)
         pairs = self._check_pairs(constraints, y, n_samples, sample_id)
-        closure = pairs.closure(n_samples)
+        closure = pairs.closure(n_samples, on_conflict=self._settling())
         if hard:
             verdict = feasibility(closure, self.n_clusters)
             if verdict.status == "infeasible":

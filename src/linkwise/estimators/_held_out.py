@@ -3,9 +3,8 @@
 import numpy as np
 
 from linkwise.constraints import constraint_folds
-from linkwise.engines import engine_for
 from linkwise.kernels import Known
-from linkwise.search import Evaluator
+from linkwise.search import Evaluator, reward_of
 
 
 def held_out_evaluators(model, bank, given, n_folds, rng, max_memory=np.inf):
@@ -22,19 +21,6 @@ def held_out_evaluators(model, bank, given, n_folds, rng, max_memory=np.inf):
             bank.relearnt(given.data, known, max_memory),
             closure,
             model.n_clusters,
-            reward=model.reward,
             max_iter=model.max_iter,
-            judge=held_out.closure(n_samples),
+            judge=reward_of(held_out.closure(n_samples), model.reward),
         )
-
-
-def mean_held_out_scores(model, bank, given, candidates, n_folds, rng, max_memory):
-    """Return the mean score of each candidate over the folds, shape (n_candidates,)."""
-    engine = engine_for(model.n_jobs)
-    evaluators = held_out_evaluators(model, bank, given, n_folds, rng, max_memory)
-    # One fold after the other: their banks need not all be in memory.
-    scores = [
-        [score for score, _ in engine.map(evaluator, candidates)]
-        for evaluator in evaluators
-    ]
-    return np.mean(scores, axis=0)

@@ -1,20 +1,28 @@
 """KernelCSC: choose the kernel whose clusters satisfy the most constraints."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
-from linkwise.constraints import constraint_folds
+from linkwise.constraints import Constraints, believe
 from linkwise.doors import Interval, StrOptions, fit_context, warn_caller
-from linkwise.estimators._held_out import mean_held_out_scores
+from linkwise.estimators._committee import (
+    believed_closure,
+    committee_of,
+    contradict,
+    disbelieved,
+    doubts,
+    first_committee,
+    judging,
+    n_members,
+)
 from linkwise.estimators._kernel_search import KernelSearchClusterer
 from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
 from linkwise.exceptions import ConstraintWarning
 from linkwise.search import SparseVectors
 
-# Of "mixed" selection: candidates that are scored by held-out pairs, and folds.
-_N_FINALISTS = 10
-_N_FOLDS = 3
+# Contradictions that a warning names.
+_N_NAMED = 3
 
 
 class KernelCSC(KernelSearchClusterer):
@@ -49,12 +57,18 @@ class KernelCSC(KernelSearchClusterer):
             default="auto"
         How candidates are chosen. "auto": at random when a candidate costs less than a
         model that would choose it, else by a random forest.
-    selection : {"auto", "train", "mixed"}, default="auto"
-        How the winner is chosen. "train": by the pairs, as in the paper. "mixed": of
-        the ten best, the one with the highest mean of its score (counted twice) and of
-        its score by pairs that were held out, in three folds. That guards against
-        kernels that fit the pairs and nothing else. "auto": mixed if some kernels are
-        learnt from the pairs, as rich ones are, else train.
+    selection : {"committee", "train"}, default="committee"
+        How candidates are judged. "train": as in the paper, from starts that keep
+        must-link groups whole, by the share of the pairs, and of what follows from
+        them, that hold; the best one wins. "committee": from three kinds of starts, one
+        of which does not know the pairs, by the pairs as they were given; the labels of
+        all are kept, weighed by how probable they make the pairs, and the candidate
+        nearest to what they expect together wins, if it satisfies as many pairs as
+        plain k-means.
+    noise : "auto" or float, default="auto"
+        Share of the pairs that are wrong, for "committee". "auto": where pairs
+        contradict each other, it is estimated. Groups of rows are then made of those
+        pairs only that are believed. 0: all pairs are facts.
     final_step : {None, "soft", "hard"}, default=None
         Constrained clustering under the chosen kernel at the end: pairs have a price,
         or must hold.
@@ -83,12 +97,13 @@ class KernelCSC(KernelSearchClusterer):
         Among candidates of equal score, the first found or the most compact one.
     max_iter : int, default=300
         Limit on the iterations of k-means.
-    on_conflict : {"raise", "drop"}, default="raise"
-        What to do with a cannot-link inside a must-link group: raise an error that
-        names it, or drop the lighter side.
+    on_conflict : {"warn", "raise", "drop"}, default="warn"
+        What to do with a cannot-link inside a must-link group: warn, and believe what
+        the other pairs and the data say (``noise``); raise an error that names it; or
+        drop the lighter side.
     time_limit : float, default=None
-        Seconds after which the search ends with the best so far. Scores by held-out
-        pairs come after it, as does the last clustering.
+        Seconds after which the search ends with the best so far; the last clustering
+        comes after it.
     patience : int, default=None
         Number of candidates without a better score after which the search ends.
     max_memory : int, str or None, default="4GiB"
@@ -119,6 +134,14 @@ class KernelCSC(KernelSearchClusterer):
     objective_ : float
         Relative objective of ``labels_``; with a working set, of its rows when the
         search was over.
+    doubt_ : ndarray of shape (n_samples,)
+        For each row, the share of the committee that puts it into another cluster. NaN
+        for rows outside a working set; None without a committee.
+    disbelieved_ : DataFrame
+        Pairs that are rather wrong, by the other pairs and by the committee: columns i,
+        j, kind and belief, the least believed first. Look at them again.
+    noise_ : float
+        Share of wrong pairs, as estimated.
     approximation_ : str
         The approximation used.
     n_iter_, converged_ : int, bool
@@ -161,7 +184,9 @@ class KernelCSC(KernelSearchClusterer):
     _parameter_constraints = {
         **KernelSearchClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
-        "selection": [StrOptions({"auto", "train", "mixed"})],
+        "selection": [StrOptions({"committee", "train"})],
+        "noise": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="left")],
+        "on_conflict": [StrOptions({"warn", "raise", "drop"})],
         "max_kernels": [Interval(Integral, 1, None, closed="left")],
         "final_step": [StrOptions({"soft", "hard"}), None],
     }
@@ -174,7 +199,8 @@ class KernelCSC(KernelSearchClusterer):
         n_candidates=1000,
         max_kernels=5,
         search="auto",
-        selection="auto",
+        selection="committee",
+        noise="auto",
         final_step=None,
         approximation="auto",
         n_landmarks=150,
@@ -183,7 +209,7 @@ class KernelCSC(KernelSearchClusterer):
         reward="share",
         tie_break="first",
         max_iter=300,
-        on_conflict="raise",
+        on_conflict="warn",
         time_limit=None,
         patience=None,
         max_memory="4GiB",
@@ -196,6 +222,7 @@ class KernelCSC(KernelSearchClusterer):
         self.max_kernels = max_kernels
         self.search = search
         self.selection = selection
+        self.noise = noise
         self.final_step = final_step
         self.approximation = approximation
         self.n_landmarks = n_landmarks
@@ -244,53 +271,95 @@ class KernelCSC(KernelSearchClusterer):
             X, y, constraints, sample_weight, sample_id, final_step=self.final_step
         )
 
+    def _check_pairs(self, constraints, y, n_samples, sample_id):
+        pairs = super()._check_pairs(constraints, y, n_samples, sample_id)
+        if self.on_conflict == "warn":
+            self._warn_of_contradictions(pairs)
+        return pairs
+
+    def _warn_of_contradictions(self, pairs):
+        found = pairs.conflicts()
+        if not found:
+            return
+        named = "; ".join(str(conflict) for conflict in found[:_N_NAMED])
+        more = f"; and {len(found) - _N_NAMED} more" if len(found) > _N_NAMED else ""
+        warn_caller(
+            f"{len(found)} of {pairs.n_cannot_link} cannot-links contradict "
+            f"must-links: {named}{more}. Some of these pairs are wrong; disbelieved_ "
+            'lists which are most likely to be. on_conflict="raise" makes it an error.',
+            ConstraintWarning,
+        )
+
     def _n_candidates(self, n_kernels):
         return self.n_candidates
 
+    def _without_wrong_pairs(self, given, make_bank, seed):
+        if self.selection != "committee" or self.noise == 0 or given.pairs.is_empty:
+            return given
+        noise = None if self.noise == "auto" else self.noise
+        if noise is None and not contradict(given.pairs, self.n_clusters):
+            return given
+        committee = first_committee(self, given, make_bank, seed)
+        opinions = committee.opinions(committee.labels[committee.central()])
+        beliefs = believe(given.pairs, opinions, noise)
+        return given._replace(closure=believed_closure(given, beliefs))
+
+    def _judging(self, given, bank, seed):
+        if self.selection != "committee" or given.pairs.is_empty:
+            return {}
+        return judging(self, given, bank, seed)
+
     def _search(self, bank, evaluator, given, on_trial, max_memory):
-        domain = SparseVectors(bank.n_weights, self.max_kernels)
-        # A score of 1 is not the end where other pairs have a say.
-        stop_score = None if self._is_mixed(bank) else 1.0
+        if self.selection != "committee":
+            domain = SparseVectors(bank.n_weights, self.max_kernels)
+            return run_candidates(self, evaluator, domain, given.rng, on_trial)
+        domain = SparseVectors(bank.n_weights, self.max_kernels, bank.plain)
         return run_candidates(
-            self, evaluator, domain, given.rng, on_trial, stop_score=stop_score
+            self,
+            evaluator,
+            domain,
+            given.rng,
+            on_trial,
+            # Where few pairs all hold, further candidates still have something to say.
+            stop_score=None,
+            n_labels=n_members(given.closure.n_samples),
         )
 
-    def _holds_out(self):
-        return self.selection != "train"
+    def _worth(self, trials, bank, judge):
+        if self.selection != "committee":
+            return None, None
+        committee, members = committee_of(
+            trials, self.n_clusters, bank.sample_weight, judge
+        )
+        # The floor: what satisfies fewer pairs than plain k-means is never returned.
+        floor = [
+            t.score
+            for t in trials
+            if bank.plain is not None and t.weights[bank.plain] == t.weights.sum()
+        ]
+        chosen = members[committee.central(max(floor, default=-np.inf))]
+        worth = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
+        worth[chosen] = np.nextafter(worth.max(), np.inf)
+        return worth, committee
 
-    def _is_mixed(self, bank):
-        """Tell whether held-out pairs have a say in the choice among kernels."""
-        is_auto = self.selection == "auto"
-        return bank.learns_from_groups if is_auto else self.selection == "mixed"
-
-    def _worth(self, trials, bank, given, seed, max_memory):
-        if not self._is_mixed(bank):
-            return None
-        scores = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
-        finalists = np.argsort(-scores, kind="stable")[:_N_FINALISTS]
-        finalists = finalists[np.isfinite(scores[finalists])]
-        try:
-            constraint_folds(given.pairs, _N_FOLDS, 0)
-        except ValueError:
-            return None  # too few pairs to hold any out
-        try:
-            held_out = mean_held_out_scores(
-                self,
-                bank,
-                given,
-                [trials[i].weights for i in finalists],
-                _N_FOLDS,
-                np.random.default_rng(seed),
-                max_memory,
+    def _finish(self, local, work, committee):
+        self.doubt_, self.noise_ = None, 0.0
+        self.disbelieved_, _ = disbelieved(Constraints(), None, None)
+        if committee is None or not isinstance(self.labels_, np.ndarray):
+            return
+        own = self.labels_ if work is None else self.labels_[work.rows]
+        opinions = committee.opinions(own)
+        doubt = doubts(opinions, own)
+        if work is not None and work.is_whole:
+            doubt = doubt[work.stands_for]
+        elif work is not None:
+            known, doubt = doubt, np.full(len(self.labels_), np.nan)
+            doubt[work.rows] = known
+        self.doubt_ = doubt
+        if self.noise != 0:
+            self.disbelieved_, self.noise_ = disbelieved(
+                local.pairs,
+                opinions,
+                None if self.noise == "auto" else self.noise,
+                None if work is None else work.rows,
             )
-        except (MemoryError, KeyboardInterrupt) as error:
-            lacks = "no memory" if isinstance(error, MemoryError) else "no time"
-            warn_caller(
-                f"There is {lacks} to score by held-out pairs, so the winner is chosen "
-                f'as with selection="train". {error}'.rstrip(),
-                ConstraintWarning,
-            )
-            return None
-        worth = np.full(len(trials), -np.inf)
-        worth[finalists] = (2.0 * scores[finalists] + held_out) / 3.0
-        return worth

@@ -133,7 +133,7 @@ class KernelClusterer(ConstrainedClusterer):
         with one_blas_thread():
             space = bank.combine(weights)
             if final_step is None:
-                result = evaluator.cluster(space)
+                result = evaluator.cluster(space, weights)
             elif final_step == "soft":
                 result = soft_kmeans(
                     space,
@@ -247,18 +247,22 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             local = work.problem(given)
         # Spawned, so that kernels which do not need it draw as without it.
         view_seed = int(given.rng.spawn(1)[0].integers(2**31))
-        groups = local.closure.groups(self.n_clusters)
-        known = Known(groups, self.n_clusters, view_seed)
         memory = parse_bytes(self.max_memory)
         share = self._share_for_held_out()
         held_out_memory = share * memory if share > 0.0 else 0.0
         if np.isfinite(memory):
             memory -= held_out_memory
-        with one_blas_thread():
-            if how == "exact":
-                bank = self._bank(local, kernels, filter, known, memory)
-            else:
-                bank = self._landmark_bank(local, kernels, filter, how, known, memory)
+
+        def make_bank(problem):
+            groups = problem.closure.groups(self.n_clusters)
+            known = Known(groups, self.n_clusters, view_seed)
+            with one_blas_thread():
+                if how == "exact":
+                    return self._bank(problem, kernels, filter, known, memory)
+                return self._landmark_bank(problem, kernels, filter, how, known, memory)
+
+        local = self._without_wrong_pairs(local, make_bank, view_seed)
+        bank = make_bank(local)
         seed = given.rng.integers(2**63)
         evaluator = Evaluator(
             bank,
@@ -267,6 +271,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             reward=self.reward,
             max_iter=self.max_iter,
             unrest=UNREST if how == "working_set" else 0.0,
+            **self._judging(local, bank, view_seed),
         )
 
         def search(on_trial):
@@ -279,7 +284,13 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             if work is not None:
                 final = final_step is not None
                 fitted |= self._spread(
-                    fitted, given, work, local.closure, bank.core(weights), final
+                    fitted,
+                    given,
+                    work,
+                    local,
+                    evaluator.judge,
+                    bank.core(weights),
+                    final,
                 )
             return {
                 "kernel_weights_": weights,
@@ -288,12 +299,16 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
                 **fitted,
             }
 
+        committee = None
+
         def select(trials):
-            with one_blas_thread():
-                return self._worth(trials, bank, local, view_seed, held_out_memory)
+            nonlocal committee
+            worth, committee = self._worth(trials, bank, evaluator.judge)
+            return worth
 
         n_candidates = self._n_candidates(bank.n_weights)
         self._fit_weights(given, bank.names, n_candidates, search, cluster, select)
+        self._finish(local, work, committee)
         if not given.pairs.is_empty and self.n_clusters > 1:
             self._warn_of_idle_kernel()
         return self
@@ -308,9 +323,20 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             return 0.0
         return _MEMORY_FOR_FOLDS
 
-    def _worth(self, trials, bank, given, seed, max_memory):
-        """Return what each trial of a search is worth, by which one is chosen."""
-        return None
+    def _without_wrong_pairs(self, given, make_bank, seed):
+        """Return the problem with groups of those pairs only that are believed."""
+        return given
+
+    def _judging(self, given, bank, seed):
+        """Return how candidates are judged, as options of the evaluator."""
+        return {}
+
+    def _worth(self, trials, bank, judge):
+        """Return what each trial is worth, by which one is chosen, and a committee."""
+        return None, None
+
+    def _finish(self, local, work, committee):
+        """Set what else is known when all rows have labels."""
 
     def _landmark_bank(self, given, kernels, filter, how, known, max_memory):
         n_values = given.closure.n_samples * min(
@@ -328,7 +354,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             known=known,
         )
 
-    def _spread(self, fitted, given, work, closure, core, is_final):
+    def _spread(self, fitted, given, work, local, judge, core, is_final):
         """Return the attributes that change when all rows get labels.
 
         ``is_final`` tells that labels of rows with pairs are not to change.
@@ -357,7 +383,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             "converged_": result.converged,
             "_row_shares": centres.coefficients,
             "_centre_norms": centres.norms,
-            **scores_of(own, closure, self.reward),
+            **scores_of(own, local.closure, judge),
         }
 
     def _warn_of_idle_kernel(self):

@@ -186,7 +186,7 @@ class MahalanobisCSC(SearchClusterer):
 
         def cluster(weights):
             with one_blas_thread():
-                result = evaluator.cluster(bank.combine(weights))
+                result = evaluator.cluster(bank.combine(weights), weights)
             centres = row_shares(result.labels, weight, self.n_clusters).T @ data
             fitted = {
                 **attributes_of(result, closure),
@@ -197,7 +197,9 @@ class MahalanobisCSC(SearchClusterer):
                 "_view": view,
             }
             if work is not None:
-                fitted |= self._spread(view, weights, centres, given, local)
+                fitted |= self._spread(
+                    view, weights, centres, given, local, evaluator.judge
+                )
             return fitted
 
         names = self._feature_names()
@@ -229,7 +231,7 @@ class MahalanobisCSC(SearchClusterer):
     def _takes_dask(self):
         return True
 
-    def _spread(self, view, weights, centres, given, local):
+    def _spread(self, view, weights, centres, given, local, judge):
         """Return the attributes that change when all rows get labels."""
 
         def standardized(rows):
@@ -249,7 +251,7 @@ class MahalanobisCSC(SearchClusterer):
             "cluster_centers_": view.mean + scale * means,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
-            **scores_of(own, local.closure, self.reward),
+            **scores_of(own, local.closure, judge),
         }
 
     def predict(self, X):

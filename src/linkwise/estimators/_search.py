@@ -65,10 +65,8 @@ class SearchClusterer(ConstrainedClusterer):
 
         def attributes(trials, best, stopped_by, is_over=True):
             if trials:
-                # Who presses Ctrl-C does not want to wait for more, and a look at the
-                # best so far after each candidate must not cost many of them.
-                is_final = is_over and stopped_by != "interrupt"
-                worth = select(trials) if is_final else None
+                # A look at the best so far after each candidate is to cost little.
+                worth = select(trials) if is_over else None
                 best = best if worth is None else int(np.argmax(worth))
                 fitted = _best_clustering(cluster, trials, best, worth)
             else:
@@ -132,7 +130,9 @@ def _best_clustering(cluster, trials, best, worth=None):
     return kept
 
 
-def run_candidates(model, evaluator, domain, rng, on_trial, stop_score=1.0):
+def run_candidates(
+    model, evaluator, domain, rng, on_trial, stop_score=1.0, n_labels=None
+):
     """Run the search that an estimator's parameters describe."""
     seconds = evaluator.candidate_seconds
     method = search_for(model.search, domain, seconds, model.n_candidates)
@@ -146,6 +146,7 @@ def run_candidates(model, evaluator, domain, rng, on_trial, stop_score=1.0):
         time_limit=model.time_limit,
         tie_break=model.tie_break,
         on_trial=on_trial,
+        n_labels=n_labels,
     )
 
 

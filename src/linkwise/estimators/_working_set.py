@@ -7,7 +7,6 @@ import numpy as np
 from linkwise.doors import rows_of
 from linkwise.engines import DaskRows
 from linkwise.kernels import SeveralSets, distinct_rows
-from linkwise.search import reward_of
 
 # Candidates on a sample of the rows are judged when only so many of them still move: it
 # takes half the iterations, and all rows are clustered to the end afterwards.
@@ -40,7 +39,7 @@ class WorkingSet(NamedTuple):
             data=self.data,
             sample_weight=self.weight,
             pairs=pairs,
-            closure=pairs.closure(len(self.rows)),
+            closure=pairs.closure(len(self.rows), on_conflict="drop"),
         )
 
 
@@ -108,10 +107,10 @@ def _sample(certain, ranks, n_samples, weight):
     return rows[order], own[order]
 
 
-def scores_of(labels, closure, reward):
+def scores_of(labels, closure, judge):
     """Return the fitted attributes that follow from the labels of the working rows."""
     return {
         "constraint_score_": closure.score(labels),
         "n_violated_": closure.n_violated(labels),
-        "_reward": reward_of(closure, reward)(labels),
+        "_reward": judge(labels),
     }

@@ -34,6 +34,9 @@ PREPARED, WARM_UP, MEASURED, SCORED = (
 )
 _PACKAGES = ("linkwise", "numba", "numpy", "scikit-learn", "scipy")
 _LONGEST_ERROR = 500
+# A parameter of every method that is not its own: the share of its pairs that become
+# their opposites. Labels are scored by the right ones.
+WRONG_PAIRS = "wrong_pairs"
 
 
 class Problem(NamedTuple):
@@ -75,6 +78,10 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
         problem = prepare_problem(job.dataset, job.trial, job.n_constraints)
         scores |= problem.properties
         parameters = json.loads(job.parameters)
+        pairs = problem.constraints
+        if WRONG_PAIRS in parameters:
+            share = parameters.pop(WRONG_PAIRS)
+            pairs = problem.trial.constraints(job.n_constraints, wrong=share)
         method = find_method(job.function)
         with _memory_limited(job.memory_limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -86,7 +93,7 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
             begin, cpu_begin = time.perf_counter(), time.process_time()
             labels = method(
                 problem.data.X,
-                problem.constraints,
+                pairs,
                 n_clusters=_n_classes(problem.data),
                 random_state=job.seed,
                 **parameters,
@@ -151,6 +158,7 @@ def _warm_up(function: str, parameters: str) -> None:
     pairs = Constraints.sample(y, 30, random_state=0)
     method = find_method(function)
     given = json.loads(parameters)
+    given.pop(WRONG_PAIRS, None)
     if takes(method, "n_candidates"):
         given["n_candidates"] = 20
     with contextlib.suppress(Exception):

@@ -29,14 +29,21 @@ class Trial:
         """Rows that no pair can name."""
         return np.setdiff1d(np.arange(len(self.y)), self.train)
 
-    def constraints(self, n_pairs: int) -> Constraints:
+    def constraints(self, n_pairs: int, wrong: float = 0.0) -> Constraints:
         """Return the first pairs of the permutation, of weight 1.
 
-        Of two numbers, the pairs of the smaller are among those of the larger.
+        Of two numbers, the pairs of the smaller are among those of the larger. A share
+        ``wrong`` of them, rounded, is turned into the opposite; of two shares, those of
+        the smaller are among those of the larger.
         """
-        return Constraints.sample(
+        pairs = Constraints.sample(
             self.y, n_pairs, random_state=self.pair_seed, rows=self.train
         )
+        ends = np.concatenate([pairs.must_link, pairs.cannot_link])
+        is_must = np.arange(len(ends)) < pairs.n_must_link
+        rng = np.random.default_rng([self.pair_seed, 1])
+        is_must[rng.permutation(len(ends))[: round(wrong * len(ends))]] ^= True
+        return Constraints(ends[is_must], ends[~is_must])
 
 
 def draw_trial(y: IntArray, dataset: str, trial: int) -> Trial:

@@ -26,6 +26,7 @@ from linkwise.kernels._learnt_views import (
     Diffusion,
     Discriminant,
     ForestVotes,
+    Unit,
     Whitened,
     WithinWhitened,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Sigmoid",
     "Space",
     "Standardized",
+    "Unit",
     "View",
     "Whitened",
     "WithinWhitened",

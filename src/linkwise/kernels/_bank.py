@@ -17,7 +17,7 @@ from linkwise.kernels._entries import (
     sources_of,
 )
 from linkwise.kernels._evaluation import Base, Evaluation, PackedBase
-from linkwise.kernels._families import ElementwiseKernel, Precomputed
+from linkwise.kernels._families import ElementwiseKernel, Linear, Precomputed
 from linkwise.kernels._jit import combine_sums, mirror
 from linkwise.kernels._packed import (
     ROWS_PER_BLOCK,
@@ -31,7 +31,7 @@ from linkwise.kernels._scaling import (
     survivors,
 )
 from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space, Totals
-from linkwise.kernels._views import Known, Points
+from linkwise.kernels._views import Known, Points, Standardized
 
 
 class Bank(Protocol):
@@ -99,6 +99,15 @@ class ScaledKernels:
         used = {e.view for e in self._entries if e.view is not None}
         views = [self._views.views[v] for v in used]
         return any(getattr(view, "least_groups", 0) > 0 for view in views)
+
+    @property
+    def plain(self) -> int | None:
+        """The kernel under which k-means is that of standardised columns, if any."""
+        for i, (view, kernel) in enumerate(self._entries):
+            if view is not None and isinstance(kernel, Linear):
+                if isinstance(self._views.views[view], Standardized):
+                    return i
+        return None
 
     @property
     def unscaled(self) -> FloatArray:

@@ -15,8 +15,15 @@ from linkwise.kernels._families import (
     base_scales,
     learnt_kernels,
     paper_kernels,
+    rich_kernels,
 )
-from linkwise.kernels._learnt_views import LEARNT_VIEWS, learnt_views
+from linkwise.kernels._learnt_views import (
+    LEARNT_VIEWS,
+    Reduced,
+    fitted_view,
+    is_wide,
+    learnt_views,
+)
 from linkwise.kernels._views import BASES, Known, Points, Raw, Standardized, View
 
 
@@ -158,7 +165,7 @@ def resolve(
                     f"must-link groups; there are {n_groups}."
                 )
             fitted[source, view] = len(views.views)
-            learnt, points = _fitted(view, sources[source], sample_weight, known)
+            learnt, points = fitted_view(view, sources[source], sample_weight, known)
             views.sources.append(source)
             views.views.append(learnt)
             views.points.append(points)
@@ -173,12 +180,17 @@ def resolve(
                 if item in ("paper", "rich"):
                     for view in (Raw(), Standardized()):
                         v = view_of(source, view)
-                        found = paper_kernels(base_scales(views.points[v], rng))
+                        scales = base_scales(views.points[v], rng)
+                        if item == "paper":
+                            found = paper_kernels(scales)
+                        else:
+                            found = rich_kernels(scales, is_wide(sources[source]))
                         entries += [Entry(v, kernel) for kernel in found]
                 if item != "paper":
                     for learnt in learnt_views(item, sources[source], known):
                         v = view_of(source, learnt)
-                        found = learnt_kernels(base_scales(views.points[v], rng))
+                        scales = base_scales(views.points[v], rng)
+                        found = learnt_kernels(scales, is_wide(views.points[v].values))
                         entries += [Entry(v, kernel) for kernel in found]
         elif isinstance(item, str) and item == "rbf":
             for source in range(len(sources)):
@@ -206,21 +218,10 @@ def resolve(
             )
     if not entries:
         raise ValueError(
-            f"kernels={items} need rows that are not sparse and must-link groups, of "
-            "which there are too few: add other kernels, or give more must-links."
+            f"kernels={items} need must-link groups, of which there are too few: add "
+            "other kernels, or give more must-links."
         )
     return entries, views
-
-
-def _fitted(
-    view: View, X: Any, sample_weight: FloatArray | None, known: Known | None
-) -> tuple[View, Points]:
-    """Return a view that is fitted to X, and the points of X in it."""
-    if hasattr(view, "fit_transform"):
-        learnt, points = view.fit_transform(X, sample_weight, known)
-        return learnt, points
-    learnt = view.fit(X, sample_weight, known)
-    return learnt, learnt.transform(X)
 
 
 def relearnt(
@@ -239,7 +240,7 @@ def relearnt(
     for v, view in enumerate(views.views):
         if 0 < getattr(view, "least_groups", 0) <= known.n_groups:
             X = sources[views.sources[v]]
-            learnt[v], points[v] = _fitted(view, X, sample_weight, known)
+            learnt[v], points[v] = fitted_view(view, X, sample_weight, known)
             changed.add(v)
     positions = [i for i, entry in enumerate(entries) if entry.view in changed]
     return positions, views._replace(views=learnt, points=points)
@@ -314,6 +315,8 @@ def name_of(entry: Entry, views: Views) -> str:
     assert entry.view is not None
     name = getattr(kernel, "__name__", None) or repr(kernel)
     view = views.views[entry.view]
+    if isinstance(view, Reduced):
+        view = view.view
     called = repr(view).removesuffix("()").lower()
     for asked_for, learnt in LEARNT_VIEWS.items():
         if type(view) is type(learnt) and view == learnt:

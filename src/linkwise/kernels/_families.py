@@ -226,11 +226,41 @@ def paper_kernels(scales: dict[str, float]) -> list[ElementwiseKernel]:
     return kernels
 
 
-def learnt_kernels(scales: dict[str, float]) -> list[ElementwiseKernel]:
+def rich_kernels(
+    scales: dict[str, float], is_wide: bool = False
+) -> list[ElementwiseKernel]:
+    """Return the kernels of the rich bank on data as they are, widths as the paper's.
+
+    Of the paper's sixteen polynomials there are two: they see what others do not, but
+    on most data they find the worst clusters. Rows of many columns are about equally
+    far apart, the more so the narrower a kernel is, and L1 distances between them take
+    long.
+    """
+    kernels: list[ElementwiseKernel] = []
+    width = scales["squared_distances"]
+    if width > 0.0:
+        widths = (0.2, 0.5) if is_wide else (0.2, 0.5, 1.0, 1.5, 2.0)
+        kernels += [RBF(g / width) for g in widths]
+    width = scales["manhattan"]
+    if width > 0.0 and not is_wide:
+        kernels += [Laplacian(g / width) for g in (0.2, 0.5, 1.0, 1.5, 2.0)]
+    width = scales["inner_products"]
+    if width > 0.0 and not is_wide:
+        kernels += [Polynomial(1.0 / width, degree, 1.0) for degree in (2, 3)]
+    kernels.append(Linear())
+    return kernels
+
+
+def learnt_kernels(
+    scales: dict[str, float], is_wide: bool = False
+) -> list[ElementwiseKernel]:
     """Return the kernels of a view that is learnt, widths relative to its scales.
 
-    Wider ones hardly pass the filter of banks.
+    Wider ones hardly pass the filter of banks. In a view of many columns it is the
+    linear one.
     """
+    if is_wide:
+        return [Linear()]
     kernels: list[ElementwiseKernel] = []
     width = scales["squared_distances"]
     if width > 0.0:

@@ -7,7 +7,7 @@ distances: whether a view is any good, the search finds out.
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn import config_context
+from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
@@ -38,19 +39,35 @@ _DIFFUSION_STEPS = 4
 _N_TREES = 50
 _COLUMNS_TRIED = 0.5
 _MAX_CLASSES = 256
+# Columns from which on rows are taken for embeddings, and those that sparse rows are
+# reduced to.
+_WIDE = 50
+_REDUCED_COLUMNS = 100
+
+
+def is_wide(X: Any) -> bool:
+    """Tell whether rows are like embeddings or texts: sparse, or of many columns."""
+    return issparse(X) or (len(X.shape) == 2 and X.shape[1] >= _WIDE)
 
 
 def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     """Return the views of a name, a key of LEARNT_VIEWS or "rich".
 
-    Those that cannot be learnt are left out: all of them from sparse data, and those
-    that need groups where too few are known.
+    Those that need groups are left out where too few are known. Sparse rows are first
+    reduced to a few columns.
     """
-    if issparse(X) or X.shape[0] < 3:
+    if X.shape[0] < 3:
         return []
-    views = [LEARNT_VIEWS[key] for key in (RICH_VIEWS if name == "rich" else [name])]
+    names = [name]
+    if name == "rich":
+        names = [*RICH_VIEWS, *(WIDE_VIEWS if is_wide(X) else ())]
+    views = [LEARNT_VIEWS[key] for key in names]
     n_groups = 0 if known is None else known.n_groups
-    return [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
+    views = [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
+    if not issparse(X) or not views:
+        return views
+    reduction = _reduction(X)
+    return [Reduced(view, reduction) for view in views]
 
 
 @dataclass(frozen=True)
@@ -134,6 +151,115 @@ class Discriminant(_Linear):
             between, within, subset_by_index=[first, len(within) - 1]
         )
         return np.asarray(vectors[:, ::-1])
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Rows of length 1, as they are or as angles under another spread.
+
+    Parameters
+    ----------
+    spread : {"own", "half", "within"}, default="own"
+        "half": principal components whose variances are replaced by their square
+        roots. "within": whitened inside groups, as :class:`WithinWhitened`. Rows are
+        brought to length 1 before and after.
+    """
+
+    spread: Literal["own", "half", "within"] = "own"
+
+    _mean: FloatArray | None = field(default=None, repr=False, compare=False)  # (d,)
+    _map: FloatArray | None = field(default=None, repr=False, compare=False)  # (d, c)
+
+    @property
+    def least_groups(self) -> int:
+        """Number of groups that are needed."""
+        return 1 if self.spread == "within" else 0
+
+    def fit(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "Unit":
+        """Return this view, fitted to X."""
+        rows = normalize(X)
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        share = weight / weight.sum()
+        mean = share @ rows
+        if self.spread == "own":
+            return replace(self, _mean=mean)
+        components, variances = _principal(rows - mean, share)
+        if self.spread == "half":
+            found = components / variances**0.25
+        else:
+            assert known is not None, "this view needs groups"
+            within, _, _ = _within_groups((rows - mean) @ components, known)
+            values, vectors = scipy.linalg.eigh(within)
+            found = components @ (vectors / np.sqrt(values))
+        return replace(self, _mean=mean, _map=found)
+
+    def transform(self, X: Any) -> Points:
+        """Return the points of X in this view."""
+        assert self._mean is not None, "fit comes first"
+        rows = normalize(X) - self._mean
+        return Points(rows if self._map is None else normalize(rows @ self._map))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Another view of sparse rows, which are first reduced to a few columns."""
+
+    view: View
+    _reduction: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def least_groups(self) -> int:
+        """Number of groups that the view needs."""
+        return getattr(self.view, "least_groups", 0)
+
+    def fit_transform(
+        self,
+        X: Any,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> tuple["Reduced", Points]:
+        """Return this view, fitted to X, and the points of X."""
+        found, points = fitted_view(self.view, self._few(X), sample_weight, known)
+        return replace(self, view=found), points
+
+    def fit(
+        self,
+        X: Any,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "Reduced":
+        """Return this view, fitted to X."""
+        return self.fit_transform(X, sample_weight, known)[0]
+
+    def transform(self, X: Any) -> Points:
+        """Return the points of X in this view."""
+        return self.view.transform(self._few(X))
+
+    def _few(self, X: Any) -> FloatArray:
+        rows = X if issparse(X) else csr_array(X)
+        return np.asarray(normalize(self._reduction.transform(rows)))
+
+
+def _reduction(X: Any) -> TruncatedSVD:
+    """Return a truncated singular value decomposition of sparse rows, fitted."""
+    n_columns = max(1, min(_REDUCED_COLUMNS, X.shape[1] - 1, X.shape[0] - 1))
+    return TruncatedSVD(n_columns, random_state=0).fit(X)
+
+
+def fitted_view(
+    view: View, X: Any, sample_weight: FloatArray | None, known: Known | None
+) -> tuple[View, Points]:
+    """Return a view that is fitted to X, and the points of X in it."""
+    if hasattr(view, "fit_transform"):
+        learnt, points = view.fit_transform(X, sample_weight, known)
+        return learnt, points
+    learnt = view.fit(X, sample_weight, known)
+    return learnt, learnt.transform(X)
 
 
 def _principal(rows: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -331,6 +457,7 @@ class ForestVotes(_Placed):
 
     _scaling: Standardized | None = field(default=None, repr=False, compare=False)
     _forest: Any = field(default=None, repr=False, compare=False)
+    _mean: FloatArray | None = field(default=None, repr=False, compare=False)
 
     def fit_transform(
         self,
@@ -360,14 +487,16 @@ class ForestVotes(_Placed):
         own = forest.oob_decision_function_
         own[own.sum(axis=1) == 0.0] = sizes[forest.classes_] / len(inside)
         votes[inside] = own
-        fitted = replace(self, _forest=forest, _scaling=scaling)
-        return fitted, Points(normalize(votes))
+        votes = normalize(votes)
+        mean = np.average(votes, axis=0, weights=sample_weight)
+        fitted = replace(self, _forest=forest, _scaling=scaling, _mean=mean)
+        return fitted, Points(votes - mean)
 
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
         assert self._scaling is not None
         scaled = self._scaling.transform(X).plain()
-        return Points(normalize(self._forest.predict_proba(scaled)))
+        return Points(normalize(self._forest.predict_proba(scaled)) - self._mean)
 
 
 LEARNT_VIEWS: dict[str, View] = {
@@ -376,6 +505,11 @@ LEARNT_VIEWS: dict[str, View] = {
     "discriminant": Discriminant(),
     "diffusion": Diffusion(),
     "forest": ForestVotes(),
+    "unit": Unit(),
+    "unit_half": Unit("half"),
+    "unit_within": Unit("within"),
 }
-# Those of the rich bank; the others did not earn their place on most data.
-RICH_VIEWS = ("within", "forest")
+# Those of the rich bank, and those it has for rows of many columns besides; the others
+# did not earn their place on most data.
+RICH_VIEWS = ("within", "forest", "diffusion")
+WIDE_VIEWS = ("unit", "unit_half", "unit_within")

@@ -6,8 +6,9 @@ on it, and `run_search` asks, evaluates on an engine and tells until a reason to
 """
 
 from linkwise.search._base import Search, Searcher, Trial
+from linkwise.search._committee import Committee, matched
 from linkwise.search._domains import Cube, Domain, SparseVectors
-from linkwise.search._evaluator import Evaluator, reward_of
+from linkwise.search._evaluator import Evaluator, GivenPairs, Starts, reward_of
 from linkwise.search._guided import (
     BaggedLinearSearch,
     ForestSearch,
@@ -19,17 +20,21 @@ from linkwise.search._resolve import search_for
 
 __all__ = [
     "BaggedLinearSearch",
+    "Committee",
     "Cube",
     "Domain",
     "Evaluator",
     "ForestSearch",
     "GaussianProcessSearch",
+    "GivenPairs",
     "RandomSearch",
     "Search",
     "SearchResult",
     "Searcher",
     "SparseVectors",
+    "Starts",
     "Trial",
+    "matched",
     "reward_of",
     "run_search",
     "search_for",

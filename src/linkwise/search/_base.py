@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from linkwise._typing import FloatArray
+from linkwise._typing import FloatArray, IntArray
 from linkwise.search._domains import Domain
 
 
@@ -16,6 +16,7 @@ class Trial(NamedTuple):
     score: float  # the reward, higher is better; NaN if the objective is not finite
     objective: float
     seconds: float
+    labels: IntArray | None = None  # (n_samples,), where they are kept
 
 
 class Searcher(Protocol):
@@ -67,4 +68,8 @@ def opening(
     if n_kept == len(first):
         return first
     # In the domain's order, so that ties still go to the candidate listed first.
-    return first[np.sort(rng.choice(len(first), size=n_kept, replace=False))]
+    drawn = rng.choice(len(first), size=n_kept, replace=False)
+    kept = getattr(domain, "kept", None)
+    if kept is not None and kept not in drawn:
+        drawn[-1] = kept
+    return first[np.sort(drawn)]

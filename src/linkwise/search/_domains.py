@@ -57,6 +57,8 @@ class SparseVectors:
         Length of a candidate.
     max_nonzero : int, default=5
         Largest number of non-zero weights; above ``n_weights`` it has no effect.
+    kept : int, optional
+        A weight whose one-hot vector is tried however small the budget is.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class SparseVectors:
 
     n_weights: int
     max_nonzero: int = 5
+    kept: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse empty vectors."""

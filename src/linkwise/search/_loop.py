@@ -4,7 +4,9 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from linkwise._typing import FloatArray
 from linkwise.engines import Engine, one_blas_thread
@@ -15,6 +17,8 @@ StopReason = Literal[
 ]
 TieBreak = Literal["first", "objective"]
 OnTrial = Callable[[int, Trial, int], bool | None]
+# From weights to score and objective, and perhaps labels.
+Evaluate = Callable[[FloatArray], tuple[Any, ...]]
 
 
 class SearchResult(NamedTuple):
@@ -27,7 +31,7 @@ class SearchResult(NamedTuple):
 
 def run_search(
     searcher: Searcher,
-    evaluate: Callable[[FloatArray], tuple[float, float]],
+    evaluate: Evaluate,
     engine: Engine,
     *,
     n_candidates: int,
@@ -36,6 +40,7 @@ def run_search(
     time_limit: float | None = None,
     tie_break: TieBreak = "first",
     on_trial: OnTrial | None = None,
+    n_labels: int | None = None,
 ) -> SearchResult:
     """Try candidates and return the best.
 
@@ -48,9 +53,10 @@ def run_search(
     searcher : Searcher
         Says what to try.
     evaluate : callable
-        Takes weights of shape (n_weights,) and returns score and objective. It is
-        called on the engine's threads. A trial whose objective is not finite counts
-        as failed: its score becomes NaN and it is never the best.
+        Takes weights of shape (n_weights,) and returns score and objective, and labels
+        if they are to be kept. It is called on the engine's threads. A trial whose
+        objective is not finite counts as failed: its score becomes NaN and it is never
+        the best.
     engine : Engine
         Runs the evaluations of a batch.
     n_candidates : int
@@ -66,6 +72,9 @@ def run_search(
     on_trial : callable, default=None
         Called in this thread with the index of a trial, the trial, and the index of
         the best so far (-1 for none); it stops the search by returning True.
+    n_labels : int, default=None
+        Number of trials, those of highest score, whose labels are kept; twice as many
+        on the way. None: all.
 
     Returns
     -------
@@ -95,7 +104,7 @@ def run_search(
     """
     if tie_break not in ("first", "objective"):
         raise ValueError(f"tie_break={tie_break!r}: must be 'first' or 'objective'.")
-    record = _Record(tie_break)
+    record = _Record(tie_break, n_labels)
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     # One function for all batches: an engine may have to send it to other machines.
     try_out = _timed(evaluate)
@@ -154,11 +163,13 @@ def run_search(
 class _Record:
     """The trials so far and the best of them."""
 
-    def __init__(self, tie_break: TieBreak) -> None:
+    def __init__(self, tie_break: TieBreak, n_labels: int | None) -> None:
         self.trials: list[Trial] = []
         self.best = -1
         self._tie_break = tie_break
         self._last_rise = -1
+        self._max_labels = n_labels
+        self._n_labels = 0
 
     @property
     def best_score(self) -> float:
@@ -174,6 +185,9 @@ class _Record:
         """Append a trial and see whether it is the best."""
         index = len(self.trials)
         self.trials.append(trial)
+        self._n_labels += trial.labels is not None
+        if self._max_labels is not None and self._n_labels > 2 * self._max_labels:
+            self._forget_labels(self._max_labels)
         # NaN compares as false, so a failed trial gets past neither test.
         if trial.score > self.best_score:
             self.best = self._last_rise = index
@@ -184,18 +198,28 @@ class _Record:
         ):
             self.best = index
 
+    def _forget_labels(self, n_kept: int) -> None:
+        """Forget the labels of all trials but those of highest score."""
+        having = [i for i, t in enumerate(self.trials) if t.labels is not None]
+        scores = np.array([self.trials[i].score for i in having])
+        order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
+        for place in order[n_kept:].tolist():
+            trial = self.trials[having[place]]
+            self.trials[having[place]] = trial._replace(labels=None)
+        self._n_labels = min(n_kept, len(having))
+
 
 def _timed(
-    evaluate: Callable[[FloatArray], tuple[float, float]],
+    evaluate: Evaluate,
 ) -> Callable[[FloatArray], Trial]:
     """Return a function that makes a trial of weights, to be called by the engine."""
 
     def try_out(weights: FloatArray) -> Trial:
         start = time.perf_counter()
-        score, objective = evaluate(weights)
+        score, objective, *labels = evaluate(weights)
         seconds = time.perf_counter() - start
         if not math.isfinite(objective):
             score = math.nan
-        return Trial(weights, float(score), float(objective), seconds)
+        return Trial(weights, float(score), float(objective), seconds, *labels)
 
     return try_out

@@ -18,6 +18,9 @@ from linkwise.search._random import RandomSearch
 _FOREST_SECONDS = 0.1
 _FOREST_SECONDS_PER_TRIAL = 2e-4
 _FOREST_SECONDS_PER_TRIAL_AND_WEIGHT = 1e-5
+# How many times longer than its choice a candidate must take: it may run beside others,
+# a forest does not, and random candidates are nearly as good.
+_PAYS_FROM = 10.0
 
 
 def search_for(
@@ -28,8 +31,8 @@ def search_for(
     Parameters
     ----------
     search : {"auto", "random", "forest", "bagged_linear", "gp"} or Search
-        "auto" is "forest" if trying a candidate takes longer than choosing it with a
-        forest, and "random" otherwise: the time is then better spent on more
+        "auto" is "forest" if trying a candidate takes ten times longer than choosing it
+        with a forest, and "random" otherwise: the time is then better spent on more
         candidates. It goes by a formula, not by the clock.
     domain : Domain
         Where to search.
@@ -71,7 +74,7 @@ def search_for(
 
 
 def _forest_pays(domain: Domain, candidate_seconds: float, n_candidates: int) -> bool:
-    """Tell whether a candidate costs more than its choice by a forest."""
+    """Tell whether a candidate costs much more than its choice by a forest."""
     if domain.ends_with_first:
         return False
     fit_seconds = _FOREST_SECONDS + n_candidates * (
@@ -79,4 +82,4 @@ def _forest_pays(domain: Domain, candidate_seconds: float, n_candidates: int) ->
         + _FOREST_SECONDS_PER_TRIAL_AND_WEIGHT * domain.n_weights
     )
     refit_every = refit_interval(ForestSearch(), n_candidates)
-    return candidate_seconds > fit_seconds / refit_every
+    return candidate_seconds > _PAYS_FROM * fit_seconds / refit_every

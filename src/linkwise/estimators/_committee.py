@@ -1,0 +1,178 @@
+"""How KernelCSC judges candidates: by pairs as given, together, from honest starts."""
+
+import numpy as np
+import pandas as pd
+
+from linkwise.constraints import Constraints, believe
+from linkwise.engines import engine_for
+from linkwise.search import (
+    Committee,
+    Evaluator,
+    GivenPairs,
+    RandomSearch,
+    SparseVectors,
+    Starts,
+)
+
+# Clusterings of plain k-means, of which the most compact counts.
+_N_DRAWS = 5
+# Part of the candidates that are tried before contradictory pairs are believed.
+_SHARE_OF_FIRST = 1 / 3
+# Bytes that labels of candidates may take, and how many are kept at the least.
+_MAX_BYTES = 2**28
+_LEAST_MEMBERS = 30
+# Names of the columns of ``disbelieved_``.
+_COLUMNS = ["i", "j", "kind", "belief"]
+
+
+def contradict(pairs, n_clusters):
+    """Tell whether pairs contradict each other, with two clusters also in circles."""
+    if pairs.drop_conflicts() is not pairs:
+        return True
+    if n_clusters != 2 or pairs.is_empty:
+        return False
+    closure = pairs.closure(int(pairs.points.max()) + 1)
+    return _has_odd_circle(closure.cannot_link)
+
+
+def _has_odd_circle(edges):
+    """Tell whether some edges close a circle of odd length."""
+    side = {}
+    neighbours = {}
+    for i, j in edges.tolist():
+        neighbours.setdefault(i, []).append(j)
+        neighbours.setdefault(j, []).append(i)
+    for root in neighbours:
+        if root in side:
+            continue
+        side[root], stack = 0, [root]
+        while stack:
+            point = stack.pop()
+            for other in neighbours[point]:
+                if other not in side:
+                    side[other] = 1 - side[point]
+                    stack.append(other)
+                elif side[other] == side[point]:
+                    return True
+    return False
+
+
+def judging(model, given, bank, seed, is_blind=False):
+    """Return judge and starts of the candidates, as options of the evaluator."""
+    rows = given.pairs.points
+    draws = np.random.default_rng(seed).random((_N_DRAWS, model.n_clusters))
+    without_pairs = Constraints().closure(given.closure.n_samples)
+    return {
+        "judge": GivenPairs(given.pairs, model.reward),
+        "starts": Starts(rows, without_pairs, draws, is_blind, bank.plain),
+    }
+
+
+def n_members(n_samples):
+    """Return how many candidates' labels are kept at the most."""
+    return max(_LEAST_MEMBERS, _MAX_BYTES // n_samples)
+
+
+def committee_of(trials, n_clusters, sample_weight, judge):
+    """Return the committee of the trials whose labels are kept, and their places."""
+    members = [
+        i for i, t in enumerate(trials) if t.labels is not None and t.score == t.score
+    ]
+    committee = Committee(
+        np.stack([trials[i].labels for i in members]),
+        np.array([trials[i].score for i in members]),
+        judge.n_pairs,
+        n_clusters,
+        sample_weight,
+    )
+    return committee, members
+
+
+def first_committee(model, given, make_bank, seed):
+    """Return a committee on kernels and from starts that know nothing of the pairs."""
+    none = Constraints()
+    bank = make_bank(given._replace(closure=none.closure(given.closure.n_samples)))
+    options = judging(model, given, bank, seed, is_blind=True)
+    evaluator = Evaluator(
+        bank, given.closure, model.n_clusters, max_iter=model.max_iter, **options
+    )
+    domain = SparseVectors(bank.n_weights, model.max_kernels, bank.plain)
+    n_candidates = max(_LEAST_MEMBERS, int(_SHARE_OF_FIRST * model.n_candidates))
+    rng = np.random.default_rng(seed)
+    searcher = RandomSearch(n_candidates).start(domain, n_candidates, rng)
+    labels, scores = [], []
+    while len(candidates := searcher.ask()):
+        for score, _, own in engine_for(model.n_jobs).map(evaluator, candidates):
+            labels.append(own)
+            scores.append(score)
+    return Committee(
+        np.stack(labels),
+        np.array(scores),
+        options["judge"].n_pairs,
+        model.n_clusters,
+        bank.sample_weight,
+    )
+
+
+def believed_closure(given, beliefs):
+    """Return the closure of the pairs that are believed."""
+    pairs = given.pairs
+    must, cannot = beliefs.must_link > 0.5, beliefs.cannot_link > 0.5
+    kept = pairs.subset(must, cannot)
+    weighted = Constraints(
+        kept.must_link,
+        kept.cannot_link,
+        beliefs.must_link[must],
+        beliefs.cannot_link[cannot],
+    )
+    # What still contradicts: the less believed pair goes.
+    weighted = weighted.drop_conflicts()
+    keep = Constraints(
+        weighted.must_link,
+        weighted.cannot_link,
+        _own_weight(weighted.must_link, pairs.must_link, pairs.must_link_weight),
+        _own_weight(weighted.cannot_link, pairs.cannot_link, pairs.cannot_link_weight),
+    )
+    return keep.closure(given.closure.n_samples)
+
+
+def _own_weight(chosen, pairs, weight):
+    """Return the weights of chosen pairs; all are sorted."""
+    if len(chosen) == 0:
+        return None
+    size = int(pairs.max()) + 1
+    code = pairs[:, 0] * size + pairs[:, 1]
+    return weight[np.searchsorted(code, chosen[:, 0] * size + chosen[:, 1])]
+
+
+def doubts(opinions, labels):
+    """Return for each row the share of the committee that puts it elsewhere."""
+    return np.maximum(0.0, 1.0 - opinions[np.arange(len(labels)), labels])
+
+
+def disbelieved(pairs, opinions, noise, rows=None):
+    """Return the pairs that are rather wrong, as a table, and the share of wrong ones.
+
+    ``rows`` are the positions that those of the pairs stand for.
+    """
+    if pairs.is_empty:
+        return pd.DataFrame(columns=_COLUMNS), 0.0
+    beliefs = believe(pairs, opinions, noise)
+    parts = [
+        (pairs.must_link, "must-link", beliefs.must_link),
+        (pairs.cannot_link, "cannot-link", beliefs.cannot_link),
+    ]
+    table = pd.concat(
+        pd.DataFrame(
+            {
+                "i": ends[:, 0] if rows is None else rows[ends[:, 0]],
+                "j": ends[:, 1] if rows is None else rows[ends[:, 1]],
+                "kind": kind,
+                "belief": belief,
+            }
+        )
+        for ends, kind, belief in parts
+        if len(ends)
+    )
+    table = table[table["belief"] <= 0.5].sort_values("belief", kind="stable")
+    return table.reset_index(drop=True), beliefs.noise

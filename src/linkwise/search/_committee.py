@@ -1,0 +1,175 @@
+"""The clusterings that a search leaves behind, as a committee.
+
+Each member has a weight: how probable the pairs are if it is right, and a little for
+clusters of like size, for where pairs are few many members satisfy them, and those that
+cut off single rows are seldom right. The members decide together: which clusters to
+return, where each row belongs and how certain that is.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+
+from linkwise._typing import BoolArray, FloatArray, IntArray
+
+# How much even clusters count, as so many pairs that hold.
+_EVENNESS = 5.0
+# Rows that the members are compared on at the most.
+_MAX_ROWS = 2_000
+# Members that have a say in opinions, and the least weight of one, relative.
+_MAX_MEMBERS = 60
+_LEAST_WEIGHT = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Clusterings of the same rows and how many pairs each satisfies.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_members, n_samples)
+        Clusters of each member, from 0; any integer type.
+    scores : ndarray of shape (n_members,)
+        Share of the pairs that each member satisfies.
+    n_pairs : float
+        What the pairs are worth together, in pairs of equal weight.
+    n_clusters : int
+        Number of clusters.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Multiplicity of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]])
+    >>> committee = Committee(labels, np.array([0.9, 0.9, 0.8]), 20.0, 2)
+    >>> committee.opinions(labels[0]).round(2).tolist()[0]
+    [1.0, 0.0]
+    """
+
+    labels: IntArray
+    scores: FloatArray
+    n_pairs: float
+    n_clusters: int
+    sample_weight: FloatArray | None = None
+
+    @cached_property
+    def log_weights(self) -> FloatArray:
+        """Logarithm of the weight of each member, up to a constant."""
+        found = self.n_pairs * self.scores + _EVENNESS * self._evenness()
+        return np.where(np.isfinite(found), found, -np.inf)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of each member, shape (n_members,); they sum to 1."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return np.asarray(weights / weights.sum())
+
+    def _evenness(self) -> FloatArray:
+        """Return the entropy of each member's cluster sizes, 1 if all are alike."""
+        if self.n_clusters == 1:
+            return np.ones(len(self.labels))
+        sizes = np.stack(
+            [
+                np.bincount(own, weights=self.sample_weight, minlength=self.n_clusters)
+                for own in self.labels
+            ]
+        )
+        share = sizes / sizes.sum(axis=1, keepdims=True)
+        logs = np.log(np.where(share > 0.0, share, 1.0))
+        return np.asarray(-(share * logs).sum(axis=1) / np.log(self.n_clusters))
+
+    def central(self, least_score: float = -np.inf) -> int:
+        """Return the member nearest to what all expect of two rows being together.
+
+        Parameters
+        ----------
+        least_score : float, default=-inf
+            Members that satisfy fewer pairs cannot be chosen.
+        """
+        is_open = np.isfinite(self.log_weights) & (self.scores >= least_score)
+        heaviest = self._heaviest(is_open)
+        n_samples = self.labels.shape[1]
+        rows: Any = slice(None)
+        if n_samples > _MAX_ROWS:
+            rng = np.random.default_rng(0)
+            rows = np.sort(rng.choice(n_samples, _MAX_ROWS, replace=False))
+        labels = self.labels[heaviest][:, rows].astype(np.intp)
+        mass = None if self.sample_weight is None else self.sample_weight[rows]
+        shared = _pairs_together(labels, self.n_clusters, mass)
+        weights = self.weights[heaviest]
+        # The sum over pairs of rows of (together in the member - expected)^2, without
+        # what is common to all members.
+        loss = shared.diagonal() - 2.0 * shared @ (weights / weights.sum())
+        return int(heaviest[np.argmin(loss)])
+
+    def _heaviest(self, is_open: BoolArray) -> IntArray:
+        """Return the members that have a say, those of largest weight first."""
+        log_weights = np.where(is_open, self.log_weights, -np.inf)
+        order = np.argsort(-log_weights, kind="stable")[:_MAX_MEMBERS]
+        least = log_weights[order[0]] + np.log(_LEAST_WEIGHT)
+        return np.asarray(order[log_weights[order] >= least])
+
+    def opinions(self, reference: IntArray) -> FloatArray:
+        """Return how probable each cluster of a clustering is for each row.
+
+        Clusters of the members are matched to those of ``reference``, so that most rows
+        agree.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Rows sum to 1.
+        """
+        n_samples, k = len(reference), self.n_clusters
+        found = np.zeros((n_samples, k))
+        weights = self.weights
+        rows = np.arange(n_samples)
+        for member in self._heaviest(np.isfinite(self.log_weights)):
+            own = self.labels[member].astype(np.intp)
+            found[rows, matched(own, reference, k)[own]] += weights[member]
+        return found / found.sum(axis=1, keepdims=True)
+
+
+def _pairs_together(
+    labels: IntArray, n_clusters: int, mass: FloatArray | None
+) -> FloatArray:
+    """Return how many pairs of rows are together in two members, (members, members).
+
+    Each row counts as a pair with itself, and each pair twice.
+    """
+    n_members, n_samples = labels.shape
+    columns = labels + n_clusters * np.arange(n_members)[:, None]
+    rows = np.tile(np.arange(n_samples), n_members)
+    values = np.ones(n_samples) if mass is None else mass
+    shape = (n_samples, n_members * n_clusters)
+    one_hot = csr_array((np.ones(len(rows)), (rows, columns.ravel())), shape=shape)
+    weighted = csr_array((np.tile(values, n_members), (rows, columns.ravel())), shape)
+    shared = (one_hot.T @ weighted).tocoo()
+    first, second = (at // n_clusters for at in shared.coords)
+    found = np.bincount(
+        first * n_members + second, weights=shared.data**2, minlength=n_members**2
+    )
+    return np.asarray(found.reshape(n_members, n_members))
+
+
+def matched(labels: IntArray, reference: IntArray, n_clusters: int) -> IntArray:
+    """Return which cluster of a reference each cluster stands for, all different.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matched(np.array([0, 0, 1, 2]), np.array([2, 2, 0, 1]), 3).tolist()
+    [2, 0, 1]
+    """
+    pairs = labels.astype(np.intp) * n_clusters + reference
+    shared = np.bincount(pairs, minlength=n_clusters**2)
+    shared = shared.reshape(n_clusters, n_clusters)
+    rows, columns = linear_sum_assignment(shared, maximize=True)
+    found: Any = np.empty(n_clusters, dtype=np.intp)
+    found[rows] = columns
+    return np.asarray(found)

@@ -1,0 +1,234 @@
+"""KernelCSC with a committee: wrong pairs, doubts, the floor, honest starts."""
+
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score
+
+from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
+from linkwise.estimators._committee import contradict
+from linkwise.exceptions import InconsistentConstraintsError
+from linkwise.kernels import RBF, Linear, Standardized
+from linkwise.search import Evaluator, GivenPairs, Starts
+
+
+def flipped(pairs, n_wrong, seed=0):
+    """Return pairs of which some are turned into the opposite, and which."""
+    ends = np.concatenate([pairs.must_link, pairs.cannot_link])
+    is_must = np.arange(len(ends)) < pairs.n_must_link
+    wrong = np.random.default_rng(seed).choice(len(ends), n_wrong, replace=False)
+    is_must[wrong] ^= True
+    return Constraints(ends[is_must], ends[~is_must]), set(map(tuple, ends[wrong]))
+
+
+def small(n_clusters=3, **options):
+    defaults = {"kernels": "paper", "n_candidates": 40, "random_state": 0}
+    return KernelCSC(n_clusters, **(defaults | options))
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = 4.0 * np.eye(3)[y] + rng.normal(size=(120, 3))
+    return X, y, Constraints.sample(y, 300, random_state=0)
+
+
+class TestWrongPairs:
+    def test_they_are_named_and_do_little_harm(self, problem):
+        X, y, pairs = problem
+        given, wrong = flipped(pairs, 30)
+        with pytest.warns(ConstraintWarning, match="contradict must-links: cannot"):
+            model = small(kernels="rich").fit(X, constraints=given)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+        found = set(map(tuple, model.disbelieved_[["i", "j"]].to_numpy()))
+        assert len(found & wrong) >= 18 and len(found - wrong) <= 6
+        assert model.disbelieved_["belief"].is_monotonic_increasing
+        assert set(model.disbelieved_["kind"]) <= {"must-link", "cannot-link"}
+        assert 0.05 <= model.noise_ <= 0.2
+
+    def test_they_can_be_an_error_or_be_dropped(self, problem):
+        X, y, pairs = problem
+        given, _ = flipped(pairs, 30)
+        with pytest.raises(InconsistentConstraintsError, match="contradict"):
+            small(on_conflict="raise").fit(X, constraints=given)
+        dropped = small(on_conflict="drop").fit(X, constraints=given)
+        by_hand = small().fit(X, constraints=given.drop_conflicts())
+        assert_array_equal(dropped.labels_, by_hand.labels_)
+
+    def test_clean_pairs_are_all_believed(self, problem):
+        X, _, pairs = problem
+        model = small().fit(X, constraints=pairs)
+        assert len(model.disbelieved_) == 0 and model.noise_ < 0.03
+
+    @pytest.mark.filterwarnings("ignore:.*contradict must-links")
+    def test_with_no_noise_pairs_are_facts(self, problem):
+        X, _, pairs = problem
+        given, _ = flipped(pairs, 30)
+        model = small(noise=0).fit(X, constraints=given)
+        assert len(model.disbelieved_) == 0 and model.noise_ == 0.0
+
+    def test_their_share_may_be_told(self, problem):
+        X, y, pairs = problem
+        model = small(noise=0.1).fit(X, constraints=pairs)
+        assert model.noise_ == 0.1
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+
+    @pytest.mark.parametrize("noise", [-0.1, 0.5, 1, "much"])
+    def test_a_wrong_share_is_an_error(self, problem, noise):
+        X, _, pairs = problem
+        with pytest.raises(ValueError, match="The 'noise' parameter"):
+            small(noise=noise).fit(X, constraints=pairs)
+
+    @pytest.mark.filterwarnings("ignore:.*contradict must-links")
+    @pytest.mark.parametrize("how", ["landmarks", "working_set"])
+    def test_rows_keep_their_numbers(self, problem, how):
+        X, y, pairs = problem
+        given, wrong = flipped(pairs, 30)
+        model = small(approximation=how, n_landmarks=40, working_rows=30)
+        model.fit(X, constraints=given)
+        found = set(map(tuple, model.disbelieved_[["i", "j"]].to_numpy()))
+        assert len(found & wrong) >= 18
+
+    @pytest.mark.filterwarnings("ignore:.*contradict must-links")
+    def test_the_number_of_jobs_changes_nothing(self, problem):
+        X, _, pairs = problem
+        given, _ = flipped(pairs, 30)
+        one, two = (small(n_jobs=n).fit(X, constraints=given) for n in (1, 2))
+        assert_array_equal(one.labels_, two.labels_)
+        assert_array_equal(one.doubt_, two.doubt_)
+        assert one.disbelieved_.equals(two.disbelieved_)
+
+
+class TestContradictions:
+    def brute_force(self, pairs, n, k):
+        """Tell whether no labels in k clusters satisfy all pairs."""
+        must, cannot = pairs.must_link, pairs.cannot_link
+        for code in range(k**n):
+            labels = np.array([code // k**i % k for i in range(n)])
+            if (labels[must[:, 0]] == labels[must[:, 1]]).all():
+                if (labels[cannot[:, 0]] != labels[cannot[:, 1]]).all():
+                    return False
+        return True
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_two_clusters_see_all_of_them(self, seed):
+        rng = np.random.default_rng(seed)
+        every = np.array(list(combinations(range(6), 2)))
+        chosen = every[rng.choice(len(every), 6, replace=False)]
+        is_must = rng.random(6) < 0.3
+        pairs = Constraints(chosen[is_must], chosen[~is_must])
+        assert contradict(pairs, 2) == self.brute_force(pairs, 6, 2)
+
+    def test_more_clusters_see_those_of_must_links(self):
+        triangle = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)])
+        assert contradict(triangle, 2) and not contradict(triangle, 3)
+        assert contradict(Constraints([(0, 1), (1, 2)], [(0, 2)]), 5)
+
+
+class TestDoubt:
+    def test_rows_between_clusters_are_doubtful(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(150) % 3
+        X = 5.0 * np.eye(3)[y] + rng.normal(size=(150, 3))
+        X[0] = X.mean(axis=0)
+        pairs = Constraints.sample(y, 60, random_state=0, rows=np.arange(1, 150))
+        model = small(n_candidates=100).fit(X, constraints=pairs)
+        assert model.doubt_.shape == (150,)
+        assert ((model.doubt_ >= 0) & (model.doubt_ <= 1)).all()
+        assert model.doubt_[0] > np.quantile(model.doubt_, 0.9)
+
+    def test_rows_outside_a_working_set_have_none(self, blobs):
+        X, _, pairs = blobs
+        model = small(approximation="working_set", working_rows=10, n_landmarks=15)
+        model.fit(X, constraints=Constraints(pairs.must_link[:4]))
+        assert 0 < np.isnan(model.doubt_).sum() < len(X)
+
+    def test_without_a_committee_there_is_none(self, blobs):
+        X, _, pairs = blobs
+        model = small(selection="train").fit(X, constraints=pairs)
+        assert model.doubt_ is None and len(model.disbelieved_) == 0
+        with pytest.warns(ConstraintWarning, match="no constraints"):
+            assert small().fit(X).doubt_ is None
+
+
+class TestJudgement:
+    def evaluator(self, X, pairs, k, **options):
+        n = len(X)
+        bank = KernelBank.build(
+            X, [RBF(1e4), (Standardized(), Linear())], filter="none"
+        )
+        starts = Starts(
+            pairs.points,
+            Constraints().closure(n),
+            np.random.default_rng(0).random((5, k)),
+            plain=bank.plain,
+            **options,
+        )
+        return bank, Evaluator(
+            bank, pairs.closure(n), k, judge=GivenPairs(pairs), starts=starts
+        )
+
+    @pytest.mark.parametrize("k", [3, 9])
+    def test_a_kernel_that_tells_nothing_apart_earns_nothing(self, k):
+        rng = np.random.default_rng(0)
+        y = np.arange(180) % k
+        X = 6.0 * np.eye(k)[y] + rng.normal(size=(180, k))
+        pairs = Constraints.from_labels(np.where(np.arange(180) < 5 * k, y, -1))
+        bank, evaluator = self.evaluator(X, pairs, k)
+        flat, _, labels = evaluator(np.array([1.0, 0.0]))
+        plain, _, _ = evaluator(np.array([0.0, 1.0]))
+        assert plain > 0.95 and flat < 0.8
+
+    def test_labels_come_in_few_bytes(self, blobs):
+        X, _, pairs = blobs
+        _, evaluator = self.evaluator(X, pairs, 3)
+        assert evaluator(np.array([0.5, 1.0]))[2].dtype == np.uint8
+
+    def test_another_process_judges_alike(self, blobs):
+        X, _, pairs = blobs
+        _, evaluator = self.evaluator(X, pairs, 3)
+        copy = pickle.loads(pickle.dumps(evaluator))
+        for weights in np.random.default_rng(0).random((6, 2)):
+            for a, b in zip(evaluator(weights), copy(weights), strict=True):
+                assert_array_equal(a, b)
+
+    def test_pairs_count_as_given(self):
+        pairs = Constraints([(0, 1), (1, 2)], [(0, 3)], [1, 2], [1])
+        judge = GivenPairs(pairs)
+        assert judge(np.array([0, 0, 1, 1])) == pytest.approx(2 / 4)
+        assert judge.n_pairs == pytest.approx(16 / 6)
+        balanced = GivenPairs(pairs, "balanced")
+        assert balanced(np.array([0, 0, 1, 1])) == pytest.approx(0.5 * (1 / 3 + 1))
+
+    def test_clusters_satisfy_as_many_pairs_as_those_of_plain_kmeans(self):
+        X, y = load_digits(return_X_y=True)
+        X, y = X[:300], y[:300]
+        for seed in range(3):
+            pairs = Constraints.sample(y, 30, random_state=seed)
+            model = KernelCSC(10, n_candidates=30, random_state=seed)
+            model.fit(X, constraints=pairs)
+            plain = model.kernel_names_.index("Linear() on standardized")
+            alone = model.history_.iloc[:, 3 + plain] == 1.0
+            floor = model.history_["score"][alone].max()
+            weights = model.history_.iloc[:, 3:].to_numpy()
+            chosen = (weights == model.kernel_weights_).all(axis=1)
+            assert model.history_["score"][chosen].max() >= floor
+
+
+def test_few_pairs_do_no_harm_on_digits():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:500], y[:500]
+    plain = KernelCSC(10, kernels=[(Standardized(), Linear())], random_state=0)
+    gains = []
+    for seed in range(3):
+        pairs = Constraints.sample(y, 20, random_state=seed)
+        model = KernelCSC(10, n_candidates=60, random_state=seed)
+        found = model.fit(X, constraints=pairs).labels_
+        base = plain.fit(X, constraints=pairs).labels_
+        gains.append(adjusted_rand_score(y, found) - adjusted_rand_score(y, base))
+    assert np.mean(gains) > 0.0

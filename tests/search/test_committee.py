@@ -1,0 +1,103 @@
+"""What a committee of clusterings decides, against plain loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkwise.search import Committee, matched
+
+SEEDS = st.integers(0, 10**6)
+quick = settings(deadline=None, max_examples=30)
+
+
+def draw(seed, n_members=7, n=25, weighted=False):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    truth = rng.integers(k, size=n)
+    labels = np.where(rng.random((n_members, n)) < 0.7, truth, rng.integers(k, size=n))
+    weight = rng.uniform(0.3, 3.0, n) if weighted else None
+    scores = rng.uniform(0.5, 1.0, n_members)
+    return Committee(labels.astype(np.uint8), scores, 20.0, k, weight)
+
+
+def weights_by_hand(committee):
+    found = []
+    weight = committee.sample_weight
+    weight = np.ones(committee.labels.shape[1]) if weight is None else weight
+    for own, score in zip(committee.labels, committee.scores, strict=True):
+        sizes = [weight[own == c].sum() for c in range(committee.n_clusters)]
+        share = [s / weight.sum() for s in sizes if s > 0]
+        entropy = -sum(s * np.log(s) for s in share) / np.log(committee.n_clusters)
+        found.append(np.exp(committee.n_pairs * score + 5.0 * entropy))
+    return np.array(found) / sum(found)
+
+
+class TestCommittee:
+    @pytest.mark.parametrize("weighted", [False, True])
+    @quick
+    @given(SEEDS)
+    def test_weights(self, weighted, seed):
+        committee = draw(seed, weighted=weighted)
+        np.testing.assert_allclose(committee.weights, weights_by_hand(committee))
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @quick
+    @given(SEEDS)
+    def test_the_chosen_member_is_nearest_to_what_all_expect(self, weighted, seed):
+        committee = draw(seed, weighted=weighted)
+        together = committee.labels[:, :, None] == committee.labels[:, None, :]
+        expected = np.tensordot(weights_by_hand(committee), together, axes=1)
+        mass = np.ones(committee.labels.shape[1])
+        mass = mass if committee.sample_weight is None else committee.sample_weight
+        loss = (((together - expected) ** 2) * np.outer(mass, mass)).sum(axis=(1, 2))
+        assert loss[committee.central()] == pytest.approx(loss.min(), rel=1e-6)
+
+    def test_members_below_the_floor_are_out(self):
+        committee = draw(0)
+        chosen = committee.central(committee.scores.max())
+        assert committee.scores[chosen] == committee.scores.max()
+
+    @quick
+    @given(SEEDS)
+    def test_opinions_do_not_depend_on_the_names_of_clusters(self, seed):
+        committee = draw(seed)
+        rng = np.random.default_rng(seed)
+        k = committee.n_clusters
+        renamed = np.stack([rng.permutation(k)[own] for own in committee.labels])
+        other = Committee(renamed, committee.scores, 20.0, k)
+        reference = committee.labels[committee.central()]
+        np.testing.assert_allclose(
+            committee.opinions(reference).max(axis=1),
+            other.opinions(reference).max(axis=1),
+            atol=0.35,  # where members match two clusters equally well
+        )
+        opinions = committee.opinions(reference)
+        np.testing.assert_allclose(opinions.sum(axis=1), 1.0)
+
+    def test_one_member_is_certain(self):
+        labels = np.array([[0, 1, 1, 2]])
+        committee = Committee(labels, np.ones(1), 5.0, 3)
+        assert committee.central() == 0
+        np.testing.assert_array_equal(
+            committee.opinions(labels[0]).argmax(1), labels[0]
+        )
+
+    def test_members_without_a_score_have_no_say(self):
+        labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+        committee = Committee(labels, np.array([0.2, np.nan]), 5.0, 2)
+        assert committee.central() == 0 and committee.weights[1] == 0.0
+
+
+@quick
+@given(SEEDS)
+def test_clusters_are_matched_so_that_most_rows_agree(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    labels, reference = rng.integers(k, size=(2, 30))
+    found = matched(labels, reference, k)
+    assert sorted(found) == list(range(k))
+    from itertools import permutations
+
+    best = max(np.sum(np.array(p)[labels] == reference) for p in permutations(range(k)))
+    assert np.sum(found[labels] == reference) == best
