@@ -94,9 +94,12 @@ def choose_seeds(
     if core is not None and n_linked >= k:
         n_scored = n_linked
     seed_totals = np.empty((k, n_columns))
+    # With draws, products with all rows at once, in their precision.
+    is_drawn = draws.shape[0] > 0
+    products = np.empty(rows.shape[0] if is_drawn else 0, rows.dtype)
     score = np.empty(n_components)  # of components as next seed; -inf: is one
     seeds[0] = 0
-    if draws.shape[0] > 0:
+    if is_drawn:
         for g in range(n_scored):
             score[g] = 1.0
         seeds[0] = drawn_seed(score, component_mass, tier, n_scored, draws[0])
@@ -111,6 +114,8 @@ def choose_seeds(
             column = total
         else:
             column = total if core.shape[0] == 0 else np.dot(total, core)
+            if is_drawn and n_scored > n_linked:
+                products = np.dot(rows, column.astype(rows.dtype))
         for g in range(n_scored):
             product = 0.0
             if core is None:
@@ -121,8 +126,11 @@ def choose_seeds(
                     product += totals[g, j] * column[j]
             else:
                 i = members[indptr[g]]
-                for j in range(n_columns):
-                    product += rows[i, j] * column[j]
+                if is_drawn:
+                    product = float(products[i])
+                else:
+                    for j in range(n_columns):
+                        product += rows[i, j] * column[j]
                 product *= sample_weight[i]
             d = squared_norm[g] + squared_norm[s]
             d -= 2.0 * product / (norm * component_mass[g])
@@ -136,7 +144,7 @@ def choose_seeds(
             score[seeds[t]] = -np.inf
         if n_known == k:
             break
-        if draws.shape[0] > 0:
+        if is_drawn:
             seeds[n_known] = drawn_seed(
                 score, component_mass, tier, n_scored, draws[n_known]
             )

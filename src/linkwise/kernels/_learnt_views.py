@@ -35,9 +35,11 @@ _DENSE_GRAPH_ROWS = 500
 _LEAST_EIGENVALUE = 0.1
 _DIFFUSION_STEPS = 4
 # Of the trees of a forest: how many there are, the share of the columns that each split
-# chooses from, and the most classes, since every node has a share of each.
+# chooses from, how many these are at the most, and the most classes, since every node
+# has a share of each.
 _N_TREES = 50
 _COLUMNS_TRIED = 0.5
+_MAX_COLUMNS_TRIED = 64
 _MAX_CLASSES = 256
 # Columns from which on rows are taken for embeddings, and those that sparse rows are
 # reduced to.
@@ -475,7 +477,9 @@ class ForestVotes(_Placed):
         inside = np.flatnonzero(np.isin(known.groups, largest))
         forest = RandomForestClassifier(
             _N_TREES,
-            max_features=_COLUMNS_TRIED,
+            max_features=max(
+                1, min(_MAX_COLUMNS_TRIED, int(_COLUMNS_TRIED * X.shape[1]))
+            ),
             oob_score=True,
             random_state=known.seed % 2**32,
         )
