@@ -724,6 +724,13 @@ class TestLearntViews:
         expected = [WithinWhitened(), ForestVotes(), Diffusion()]
         assert learnt_views("rich", X, Known(groups, 3)) == expected
 
+    def test_a_forest_needs_half_as_many_groups_as_there_are_clusters(self):
+        X, groups = draw()
+        n_groups = Known(groups, 3).n_groups
+        for n_clusters in (2 * n_groups, 2 * n_groups + 1):
+            found = learnt_views("rich", X, Known(groups, n_clusters))
+            assert (ForestVotes() in found) == (n_clusters == 2 * n_groups)
+
     def test_rows_of_many_columns_have_angles_besides(self):
         X, groups = draw()
         wide = np.tile(X, 20)

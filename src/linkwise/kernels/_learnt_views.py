@@ -55,16 +55,19 @@ def is_wide(X: Any) -> bool:
 def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     """Return the views of a name, a key of LEARNT_VIEWS or "rich".
 
-    Those that need groups are left out where too few are known. Sparse rows are first
-    reduced to a few columns.
+    Those that need groups are left out where too few are known, of "rich" also a forest
+    that would know less than half as many groups as there are clusters: it tells these
+    apart and nothing else. Sparse rows are first reduced to a few columns.
     """
     if X.shape[0] < 3:
         return []
     names = [name]
+    n_groups = 0 if known is None else known.n_groups
     if name == "rich":
         names = [*RICH_VIEWS, *(WIDE_VIEWS if is_wide(X) else ())]
+        if known is not None and 2 * n_groups < known.n_clusters:
+            names.remove("forest")
     views = [LEARNT_VIEWS[key] for key in names]
-    n_groups = 0 if known is None else known.n_groups
     views = [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
     if not issparse(X) or not views:
         return views

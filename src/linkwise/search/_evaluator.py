@@ -67,7 +67,8 @@ class Starts(NamedTuple):
     Of each three candidates one starts as in the paper, farthest first from must-link
     groups, one from seeds that are drawn, groups first, and one from seeds that are
     drawn without regard to pairs. With many clusters each starts twice, with and
-    without regard to pairs, and the more compact clusters count.
+    without regard to pairs, and the more compact clusters count; with groups for less
+    than half of them, each starts without regard to pairs.
     """
 
     rows: IntArray  # (m,), those with a pair
@@ -207,12 +208,14 @@ class Evaluator:
         if starts.plain is not None and weights[starts.plain] == weights.sum():
             return [(starts.without_pairs, draws) for draws in starts.draws]
         blind = (starts.without_pairs, starts.draws[0])
-        if starts.is_blind:
+        is_many = self._n_clusters >= _MANY_CLUSTERS
+        has_few_groups = 2 * self._closure.n_linked < self._n_clusters
+        if starts.is_blind or (is_many and has_few_groups):
             return [blind]
         # Told from the weights: so it is the same in whatever order, thread or process
         # a candidate is tried.
         mark = zlib.crc32(weights.tobytes())
-        if self._n_clusters >= _MANY_CLUSTERS:
+        if is_many:
             return [blind, (self._closure, starts.draws[0] if mark % 2 else None)]
         if mark % 3 == 0:
             return [blind]
