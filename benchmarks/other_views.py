@@ -84,7 +84,7 @@ def with_view(
     model = KernelCSC(
         n_clusters,
         kernels=kernels,
-        selection="mixed",
+        selection="committee",
         n_candidates=n_candidates,
         random_state=random_state,
     )

@@ -1,11 +1,13 @@
 """KernelCSC: choose the kernel whose clusters satisfy the most constraints."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from linkwise.constraints import Constraints, believe
-from linkwise.doors import Interval, StrOptions, fit_context, warn_caller
+from linkwise.doors import Interval, StrOptions, fit_context, n_rows, warn_caller
 from linkwise.estimators._committee import (
     believed_closure,
     committee_of,
@@ -17,6 +19,7 @@ from linkwise.estimators._committee import (
     n_members,
 )
 from linkwise.estimators._kernel_search import KernelSearchClusterer
+from linkwise.estimators._n_clusters import choose_n_clusters, is_known
 from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
 from linkwise.exceptions import ConstraintWarning
 from linkwise.search import SparseVectors
@@ -29,26 +32,32 @@ class KernelCSC(KernelSearchClusterer):
     """Constrained clustering by a search over sparse combinations of kernels.
 
     Each candidate is a weighted sum of a few base kernels. The rows are clustered
-    under it by kernel k-means, without constraints, and the candidate whose clusters
-    satisfy the largest share of the pairs wins. Pairs are never turned into distances,
-    so a few of them are not overfitted.
+    under it by kernel k-means, without constraints, and candidates are judged by the
+    pairs that their clusters satisfy. Pairs are never turned into distances, so a few
+    of them are not overfitted, and some of them may be wrong.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int, "auto" or range, default=8
+        Number of clusters. Of a range, or with "auto" of all up to ten that the pairs
+        allow, the number is taken under which candidates satisfy the most pairs: each
+        gets a small search of its own.
     kernels : "paper", "rich", "precomputed", list or KernelBank, default="rich"
         The base kernels. "paper": 62 Gaussian, Laplacian, polynomial, sigmoid and
-        linear kernels on the raw and on the standardised data. "rich": these, and
-        Gaussian, Laplacian and linear kernels on views that are learnt from the rows
-        and from groups of rows that the pairs put together: "within" (whitened inside
-        groups) and "forest" (votes of a random forest). "precomputed": X holds Gram
+        linear kernels on the raw and on the standardised data. "rich": most of these,
+        and Gaussian, Laplacian and linear kernels on views that are learnt from the
+        rows and from groups of rows that the pairs put together: "within" (whitened
+        inside groups), "forest" (votes of a random forest) and "diffusion" (walks
+        between neighbours, for clusters of any shape); for sparse rows, and rows of 50
+        or more columns, also "unit", "unit_half" and "unit_within" (rows of length 1,
+        half-whitened, and whitened inside groups). "precomputed": X holds Gram
         matrices. A list may hold "paper", "rich", names of views, also "whitened"
-        (principal components of variance 1), "discriminant" (directions in which groups
-        differ) and "diffusion" (walks between neighbours, for clusters of any shape),
-        kernels (called with two collections of rows, they return a matrix), pairs
+        (principal components of variance 1) and "discriminant" (directions in which
+        groups differ), kernels (called with two collections of rows), pairs
         (view, kernel), Gram matrices and ``Precomputed``. A ready bank saves the work
         when many models share the data; its own filter and weights of rows then hold.
+    constraints : Constraints, pair, sparse matrix or table, optional
+        Pairs to use where ``fit`` gets none, for libraries that call ``fit(X)``.
     n_candidates : int, default=1000
         Number of combinations tried.
     max_kernels : int, default=5
@@ -94,7 +103,8 @@ class KernelCSC(KernelSearchClusterer):
         the shares of must-links and of cannot-links. With many clusters most pairs are
         cannot-links, and rule the share.
     tie_break : {"first", "objective"}, default="first"
-        Among candidates of equal score, the first found or the most compact one.
+        For "train": among candidates of equal score, the first found or the most
+        compact one.
     max_iter : int, default=300
         Limit on the iterations of k-means.
     on_conflict : {"warn", "raise", "drop"}, default="warn"
@@ -119,18 +129,22 @@ class KernelCSC(KernelSearchClusterer):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row.
+    n_clusters_ : int
+        Number of clusters.
     constraint_score_ : float
-        Share of the pairs, and of those that follow from them, that hold; NaN without
-        pairs.
+        Share of the pairs that are believed, and of those that follow from them, that
+        hold; NaN without pairs.
     n_violated_ : int
-        Number of pairs, and of those that follow from them, that do not hold.
+        Number of these pairs that do not hold.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the base kernels; each kernel is scaled to the same scatter.
     kernel_names_ : list of str
         What the base kernels are.
     history_ : DataFrame
-        One row for each candidate tried: score, objective (scatter within clusters
-        over that of a random clustering), seconds, and the weight of each kernel.
+        One row for each candidate tried: score (with a committee, by the pairs as
+        given and by where rows would go without them), objective (scatter within
+        clusters over that of a random clustering), seconds, and the weight of each
+        kernel.
     objective_ : float
         Relative objective of ``labels_``; with a working set, of its rows when the
         search was over.
@@ -184,6 +198,14 @@ class KernelCSC(KernelSearchClusterer):
     _parameter_constraints = {
         **KernelSearchClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
+        "n_clusters": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+            range,
+            list,
+            tuple,
+        ],
+        "constraints": "no_validation",
         "selection": [StrOptions({"committee", "train"})],
         "noise": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="left")],
         "on_conflict": [StrOptions({"warn", "raise", "drop"})],
@@ -196,6 +218,7 @@ class KernelCSC(KernelSearchClusterer):
         n_clusters=8,
         *,
         kernels="rich",
+        constraints=None,
         n_candidates=1000,
         max_kernels=5,
         search="auto",
@@ -218,6 +241,7 @@ class KernelCSC(KernelSearchClusterer):
     ):
         self.n_clusters = n_clusters
         self.kernels = kernels
+        self.constraints = constraints
         self.n_candidates = n_candidates
         self.max_kernels = max_kernels
         self.search = search
@@ -267,9 +291,40 @@ class KernelCSC(KernelSearchClusterer):
         -------
         self
         """
-        return self._fit(
-            X, y, constraints, sample_weight, sample_id, final_step=self.final_step
-        )
+        constraints = self._with_own(constraints)
+        asked_for = self.n_clusters
+        if not is_known(asked_for):
+            # All that follows takes a number; what was asked for comes back.
+            data = self._check_data(X, reset=True)
+            pairs = self._pairs_of(constraints, y, n_rows(data), sample_id)
+            options = {
+                "X": X,
+                "y": y,
+                "constraints": constraints,
+                "sample_weight": sample_weight,
+                "sample_id": sample_id,
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstraintWarning)
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                found = choose_n_clusters(self, data, pairs, options)
+            self.n_clusters = found
+        try:
+            self._fit(
+                X, y, constraints, sample_weight, sample_id, final_step=self.final_step
+            )
+            self.n_clusters_ = self.n_clusters
+        finally:
+            self.n_clusters = asked_for
+        return self
+
+    def _with_own(self, constraints):
+        """Return the pairs of fit, or those that the estimator was made with."""
+        return self.constraints if constraints is None else constraints
+
+    def _pairs_of(self, constraints, y, n_samples, sample_id):
+        """Return the pairs without a word on contradictions."""
+        return super()._check_pairs(constraints, y, n_samples, sample_id)
 
     def _check_pairs(self, constraints, y, n_samples, sample_id):
         pairs = super()._check_pairs(constraints, y, n_samples, sample_id)

@@ -94,13 +94,6 @@ class ScaledKernels:
         return len(self._stored) == self.n_weights
 
     @property
-    def learns_from_groups(self) -> bool:
-        """Whether some kernels look at views that are learnt from groups."""
-        used = {e.view for e in self._entries if e.view is not None}
-        views = [self._views.views[v] for v in used]
-        return any(getattr(view, "least_groups", 0) > 0 for view in views)
-
-    @property
     def plain(self) -> int | None:
         """The kernel under which k-means is that of standardised columns, if any."""
         for i, (view, kernel) in enumerate(self._entries):

@@ -1,0 +1,126 @@
+"""The number of clusters where it is not known: KernelCSC, silhouette, gap statistic.
+
+``python benchmarks/unknown_k.py run`` adds what is missing to ``records/unknown_k.csv``
+for the paper's sets of at most 1,000 rows, ``report`` prints the share of sets on which
+each finds the number of classes, and is off by one at the most. Silhouette and gap are
+of k-means on standardised columns, 2 to 10 clusters. LINKWISE_PMLB names the data.
+"""
+
+import argparse
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rich_report import halves
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+from sklearn.preprocessing import StandardScaler
+
+from linkwise import KernelCSC
+from linkwise.experiments import derive_seed, draw_trial, load_dataset
+from linkwise.experiments._datasets import expand_names
+from linkwise.experiments._protocol import n_paper_pairs, n_possible_pairs
+
+RECORDS = Path(__file__).parent / "records" / "unknown_k.csv"
+COLUMNS = ["dataset", "pairs", "classes", "auto", "silhouette", "gap"]
+NUMBERS = range(2, 11)
+N_REFERENCES = 10
+
+
+def by_silhouette(rows: np.ndarray) -> int:
+    """Return the number of clusters with the largest mean silhouette."""
+    scores = [
+        silhouette_score(rows, KMeans(k, n_init=10, random_state=0).fit_predict(rows))
+        for k in NUMBERS
+    ]
+    return NUMBERS[int(np.argmax(scores))]
+
+
+def by_gap(rows: np.ndarray) -> int:
+    """Return the number of clusters that the gap statistic chooses."""
+
+    def log_scatter(data: np.ndarray, k: int, n_init: int) -> float:
+        return float(
+            np.log(KMeans(k, n_init=n_init, random_state=0).fit(data).inertia_ + 1e-12)
+        )
+
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    references = [
+        np.random.default_rng(b).uniform(low, high, rows.shape)
+        for b in range(N_REFERENCES)
+    ]
+    gaps, errors = [], []
+    for k in [*NUMBERS, NUMBERS[-1] + 1]:
+        expected = [log_scatter(data, k, 1) for data in references]
+        gaps.append(np.mean(expected) - log_scatter(rows, k, 10))
+        errors.append(np.std(expected) * np.sqrt(1.0 + 1.0 / N_REFERENCES))
+    for place, k in enumerate(NUMBERS):
+        if gaps[place] >= gaps[place + 1] - errors[place + 1]:
+            return k
+    return NUMBERS[-1]
+
+
+def run() -> None:
+    """Add the records that are missing."""
+    done = set()
+    if RECORDS.exists():
+        known = pd.read_csv(RECORDS)
+        done = set(zip(known["dataset"], known["pairs"].astype(str), strict=True))
+    with RECORDS.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if not done:
+            writer.writerow(COLUMNS)
+        for name in expand_names(["paper<=1000"]):
+            if all((name, regime) in done for regime in ("50", "200", "paper")):
+                continue
+            data = load_dataset(name)
+            rows = StandardScaler().fit_transform(data.X)
+            plain = [by_silhouette(rows), by_gap(rows)]
+            trial = draw_trial(data.y, name, 0)
+            n_train = len(trial.train)
+            for regime in ("50", "200", "paper"):
+                if (name, regime) in done:
+                    continue
+                n_pairs = n_paper_pairs(n_train) if regime == "paper" else int(regime)
+                n_pairs = min(n_pairs, n_possible_pairs(n_train))
+                model = KernelCSC(
+                    "auto",
+                    n_candidates=150,
+                    random_state=derive_seed(name, 0, "KernelCSC"),
+                )
+                model.fit(data.X, constraints=trial.constraints(n_pairs))
+                classes = int(data.y.max()) + 1
+                writer.writerow([name, regime, classes, model.n_clusters_, *plain])
+                file.flush()
+
+
+def report() -> None:
+    """Print the shares of sets."""
+    table = pd.read_csv(RECORDS)
+    folder_names = sorted(pd.read_csv(_manifest())["name"])
+    part = halves(folder_names)
+    table["half"] = table["dataset"].map(part)
+    for half in ("chosen on", "others", "all"):
+        own = table if half == "all" else table[table["half"] == half]
+        for regime, some in own.groupby("pairs"):
+            off = some[["auto", "silhouette", "gap"]].sub(some["classes"], axis=0).abs()
+            exact = (off == 0).mean().round(3).to_dict()
+            near = (off <= 1).mean().round(3).to_dict()
+            print(f"{half}, {regime} pairs, {len(some)} sets: right {exact}")
+            print(f"{'':>{len(half)}}  off by one at the most {near}")
+
+
+def _manifest() -> Path:
+    from _pmlb import folder
+
+    return folder() / "MANIFEST.csv"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["run", "report"])
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    run() if args.what == "run" else report()
