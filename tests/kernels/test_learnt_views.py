@@ -724,12 +724,12 @@ class TestLearntViews:
         expected = [WithinWhitened(), ForestVotes(), Diffusion()]
         assert learnt_views("rich", X, Known(groups, 3)) == expected
 
-    def test_a_forest_needs_half_as_many_groups_as_there_are_clusters(self):
-        X, groups = draw()
-        n_groups = Known(groups, 3).n_groups
-        for n_clusters in (2 * n_groups, 2 * n_groups + 1):
+    def test_a_forest_needs_three_rows_in_groups_for_each_cluster(self):
+        X, _ = draw()
+        groups = np.where(np.arange(N) < 12, np.arange(N) % 4, -1)
+        for n_clusters in (4, 5):
             found = learnt_views("rich", X, Known(groups, n_clusters))
-            assert (ForestVotes() in found) == (n_clusters == 2 * n_groups)
+            assert (ForestVotes() in found) == (n_clusters == 4)
 
     def test_rows_of_many_columns_have_angles_besides(self):
         X, groups = draw()

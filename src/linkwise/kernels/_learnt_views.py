@@ -40,6 +40,8 @@ _DIFFUSION_STEPS = 4
 _N_TREES = 50
 _COLUMNS_TRIED = 0.5
 _MAX_COLUMNS_TRIED = 64
+# Rows in groups that a forest of the rich bank needs, for each cluster.
+_LEAST_ROWS = 3
 _MAX_CLASSES = 256
 # Columns from which on rows are taken for embeddings, and those that sparse rows are
 # reduced to.
@@ -56,7 +58,7 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     """Return the views of a name, a key of LEARNT_VIEWS or "rich".
 
     Those that need groups are left out where too few are known, of "rich" also a forest
-    that would know less than half as many groups as there are clusters: it tells these
+    that would be grown with less than three rows for each cluster: it tells these rows
     apart and nothing else. Sparse rows are first reduced to a few columns.
     """
     if X.shape[0] < 3:
@@ -65,7 +67,8 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     n_groups = 0 if known is None else known.n_groups
     if name == "rich":
         names = [*RICH_VIEWS, *(WIDE_VIEWS if is_wide(X) else ())]
-        if known is not None and 2 * n_groups < known.n_clusters:
+        n_grouped = 0 if known is None else int(np.sum(known.groups >= 0))
+        if known is not None and n_grouped < _LEAST_ROWS * known.n_clusters:
             names.remove("forest")
     views = [LEARNT_VIEWS[key] for key in names]
     views = [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
