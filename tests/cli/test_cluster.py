@@ -62,6 +62,15 @@ def test_options_reach_the_estimator(cluster):
     assert expected.items() <= params.items()
 
 
+def test_the_number_of_clusters_can_be_found_out(files):
+    common = ["--constraints", "pairs.csv", "--out", "out.csv", "--candidates", 20]
+    files.ok("cluster", "flowers.csv", *common, "--clusters", "auto")
+    assert 2 <= len(set(labels_of("out.csv"))) <= 10
+    for wrong in (["auto", "--method", "single"], ["some"], ["0"], ["2.5"]):
+        result = files("cluster", "flowers.csv", *common, "--clusters", *wrong)
+        assert result.exit_code == 2 and "--clusters" in result.stderr
+
+
 def test_none_lifts_the_memory_limit_and_the_final_step(cluster):
     cluster("--max-memory", "none", "--final-step", "none", "--model", "m.joblib")
     model = joblib.load("m.joblib")
@@ -185,7 +194,7 @@ def test_quiet_prints_nothing(files):
 
 
 def test_a_model_holds_no_progress_bar_and_predicts(cluster, flowers):
-    cluster("--model", "model.joblib")
+    cluster("--kernels", "paper", "--model", "model.joblib")
     model = joblib.load("model.joblib")
     assert not hasattr(model, "_skl_callbacks")
     np.testing.assert_array_equal(model.predict(flowers[0]), labels_of("out.csv"))

@@ -10,6 +10,7 @@ def fitted(files):
     files.ok(
         *("cluster", "named.csv", "-c", "named-pairs.csv", "--id-column", "name"),
         *("-k", 3, "-o", "out.csv", "--candidates", 20, "--model", "model.joblib"),
+        *("--kernels", "paper"),  # under which rows of the fit get their labels back
     )
     return files
 

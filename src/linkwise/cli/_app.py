@@ -130,9 +130,13 @@ def cluster(
         typer.Option("--constraints", "-c", metavar="PAIRS", help=_PAIRS_HELP),
     ],
     clusters: Annotated[
-        int,
+        str,
         typer.Option(
-            "--clusters", "-k", min=1, metavar="K", help="Number of clusters."
+            "--clusters",
+            "-k",
+            metavar="K",
+            help="Number of clusters; auto: as many as satisfy the most pairs, up to "
+            "ten (with --method kernel).",
         ),
     ],
     out: LabelsFile,
@@ -278,7 +282,11 @@ def cluster(
     Many kernels are tried, and judged by how many pairs their clusters satisfy.
     """
     with errors_reported(context.obj):
-        from linkwise.cli._cluster import ClusterJob, run_cluster
+        from linkwise.cli._cluster import (
+            ClusterJob,
+            parse_n_clusters,
+            run_cluster,
+        )
 
         given: dict[str, Any] = {
             "kernels": None if kernels is None else kernels.value,
@@ -301,7 +309,7 @@ def cluster(
         job = ClusterJob(
             data=data,
             pairs=constraints,
-            n_clusters=clusters,
+            n_clusters=parse_n_clusters(clusters, method.value),
             out=out,
             model=model,
             id_column=id_column,

@@ -65,7 +65,7 @@ class ClusterJob:
 
     data: Path
     pairs: Path
-    n_clusters: int
+    n_clusters: int | str  # or "auto"
     out: Path
     model: Path | None = None
     id_column: str | None = None
@@ -89,7 +89,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     check_outputs(outputs, [job.data, job.pairs])
 
     table = read_table(job.data, job.id_column)
-    if job.n_clusters > table.n_rows:
+    if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
             f"--clusters {job.n_clusters}."
@@ -115,6 +115,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         writers.append((job.model, model_writer(model)))
     write_all(writers)
 
+    found: Any = getattr(model, "n_clusters_", job.n_clusters)
+    n_clusters = int(found)
     values: dict[str, Any] = {
         "command": "cluster",
         "version": linkwise.__version__,
@@ -124,8 +126,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         **pairs_values(kept, table.n_rows),
         "pairs_dropped": _n_pairs(pairs) - _n_pairs(kept),
         "disbelieved": _look_again(model, table),
-        "clusters": job.n_clusters,
-        "cluster_sizes": cluster_sizes(model.labels_, job.n_clusters),
+        "clusters": n_clusters,
+        "cluster_sizes": cluster_sizes(model.labels_, n_clusters),
         "satisfaction": model.constraint_score_,
         "violated": model.n_violated_,
         "violated_given": _n_pairs(kept) - _n_satisfied(kept, model.labels_),
@@ -140,6 +142,18 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "model": None if job.model is None else str(job.model),
     }
     screen.report(values, _sections(values, search_line(model, fit_seconds)))
+
+
+def parse_n_clusters(text: str, method: str) -> int | str:
+    """Return the number of clusters asked for, or "auto"."""
+    if text == "auto" and method == "kernel":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(
+            f"--clusters {text}: must be a whole number from 1 on"
+            + (', or "auto".' if method == "kernel" else ".")
+        )
+    return int(text)
 
 
 def make_model(job: ClusterJob) -> Any:

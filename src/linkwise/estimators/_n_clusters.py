@@ -5,9 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
-from linkwise.doors import n_rows, warn_caller
+from linkwise.doors import n_rows
 from linkwise.engines import DaskRows
-from linkwise.exceptions import ConstraintWarning
 
 # The largest number that "auto" tries, and how many it tries above the least that the
 # pairs allow.
@@ -52,7 +51,8 @@ def numbers_to_try(n_clusters, pairs, n_samples):
 def choose_n_clusters(model, data, pairs, fit_options):
     """Return the number of clusters under which candidates satisfy the most pairs.
 
-    Each number gets a small search of its own; of equal ones the smallest is taken.
+    Each number gets a small search of its own; of equal ones the smallest is taken, and
+    the smallest of all without pairs.
     """
     n_samples = n_rows(data)
     if isinstance(data, DaskRows):
@@ -61,14 +61,7 @@ def choose_n_clusters(model, data, pairs, fit_options):
             "collection give a number."
         )
     numbers = numbers_to_try(model.n_clusters, pairs, n_samples)
-    if pairs.is_empty:
-        warn_caller(
-            f"n_clusters={model.n_clusters!r} is chosen by pairs, and there are none: "
-            f"{numbers[0]} clusters are made. Pass constraints= or a number.",
-            ConstraintWarning,
-        )
-        return numbers[0]
-    if len(numbers) == 1:
+    if pairs.is_empty or len(numbers) == 1:
         return numbers[0]
     few = max(_LEAST_CANDIDATES, int(_SHARE_OF_CANDIDATES * model.n_candidates))
     scores = []
