@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _pmlb import folder
 from rich_report import halves
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
@@ -96,31 +97,31 @@ def run() -> None:
                 file.flush()
 
 
-def report() -> None:
-    """Print the shares of sets."""
+def report(out: Path | None) -> None:
+    """Print the shares of sets, and write them to a folder."""
     table = pd.read_csv(RECORDS)
-    folder_names = sorted(pd.read_csv(_manifest())["name"])
-    part = halves(folder_names)
+    part = halves(sorted(pd.read_csv(folder() / "MANIFEST.csv")["name"]))
     table["half"] = table["dataset"].map(part)
-    for half in ("chosen on", "others", "all"):
-        own = table if half == "all" else table[table["half"] == half]
-        for regime, some in own.groupby("pairs"):
-            off = some[["auto", "silhouette", "gap"]].sub(some["classes"], axis=0).abs()
-            exact = (off == 0).mean().round(3).to_dict()
-            near = (off <= 1).mean().round(3).to_dict()
-            print(f"{half}, {regime} pairs, {len(some)} sets: right {exact}")
-            print(f"{'':>{len(half)}}  off by one at the most {near}")
-
-
-def _manifest() -> Path:
-    from _pmlb import folder
-
-    return folder() / "MANIFEST.csv"
+    table["pairs"] = table["pairs"].astype(str)
+    rows = []
+    for regime in ("50", "200", "paper"):
+        for half in ("chosen on", "others", "all"):
+            own = table[table["pairs"] == regime]
+            own = own if half == "all" else own[own["half"] == half]
+            off = own[["auto", "silhouette", "gap"]].sub(own["classes"], axis=0).abs()
+            for what, is_so in (("right", off == 0), ("off by one at most", off <= 1)):
+                rows.append([regime, half, len(own), what, *is_so.mean().round(4)])
+    columns = ["pairs", "half", "sets", "what", "KernelCSC_auto", "silhouette", "gap"]
+    found = pd.DataFrame(rows, columns=columns)
+    print(found.to_string())
+    if out is not None:
+        found.to_csv(out / "unknown-k.csv", index=False)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("--out", type=Path, help="folder for the table")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    run() if args.what == "run" else report()
+    run() if args.what == "run" else report(args.out)
