@@ -22,7 +22,8 @@ from sklearn.datasets import load_iris
 from linkwise import Constraints, KernelCSC
 X, y = load_iris(return_X_y=True)
 pairs = Constraints.sample(y, 60, random_state=0)
-KernelCSC(3, kernels="paper", random_state=0).fit(X, constraints=pairs)
+model = KernelCSC(3, kernels="paper", selection="train", random_state=0)
+model.fit(X, constraints=pairs)
 """
 HEAVY = """
 import sys, linkwise

@@ -102,6 +102,7 @@ def run_one(n: int, max_memory: str, n_jobs: int) -> None:
         model = KernelCSC(
             N_CLUSTERS,
             kernels="paper",
+            selection="train",
             n_candidates=N_CANDIDATES,
             patience=None,
             search="random",

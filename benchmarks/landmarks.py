@@ -77,6 +77,7 @@ def main() -> None:
                     model = KernelCSC(
                         len(np.unique(y)),
                         kernels="paper",
+                        selection="train",
                         n_candidates=args.candidates,
                         search="random",
                         random_state=trial,

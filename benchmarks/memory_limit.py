@@ -33,6 +33,7 @@ def main() -> None:
     model = KernelCSC(
         5,
         kernels="paper",
+        selection="train",
         n_candidates=args.candidates,
         search="random",
         approximation="exact",

@@ -65,7 +65,9 @@ def models(k: int, n_candidates: int, seed: int) -> dict[str, object]:
         "MMC+LCVQE": MetricLCVQE(**common, metric="mmc"),
     }
     return {
-        "KernelCSC": KernelCSC(**common, kernels="paper", n_candidates=n_candidates),
+        "KernelCSC": KernelCSC(
+            **common, kernels="paper", selection="train", n_candidates=n_candidates
+        ),
         "SingleKernelCSC": SingleKernelCSC(**common),
         "MahalanobisCSC": MahalanobisCSC(**common, n_candidates=n_candidates),
         "k-means": KMeans(k, n_init=10, max_iter=300, tol=1e-4, random_state=seed),
