@@ -11,7 +11,12 @@ from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints._canonical import read_only
 from linkwise.constraints._conflicts import WeightedPairs
 from linkwise.constraints._entailed import BottleneckReach, ProductReach, Reach
-from linkwise.constraints._graphs import must_link_components, ranked, sides
+from linkwise.constraints._graphs import (
+    must_link_components,
+    own_and_opposite,
+    ranked,
+    sides,
+)
 from linkwise.constraints._jit import count_equal_pairs
 
 EntailedWeight = Literal["bottleneck", "product"]
@@ -136,6 +141,12 @@ class Closure:
             return self.linked
         side = sides(self.cannot_link, self.n_components)
         return _linked(ranked(side[self.component]))
+
+    @cached_property
+    def has_two_sides(self) -> bool:
+        """Whether two clusters can satisfy all cannot-links."""
+        own, opposite = own_and_opposite(self.cannot_link, self.n_components)
+        return not bool((own == opposite).any())
 
     @cached_property
     def tier(self) -> IntArray:

@@ -38,6 +38,12 @@ def sides(cannot_link: IntArray, n_points: int) -> IntArray:
     Points that no pairs connect have sides of their own, and so have those of a cycle
     that two sides cannot satisfy. Numbers are arbitrary, with gaps.
     """
+    own, opposite = own_and_opposite(cannot_link, n_points)
+    return np.where(own == opposite, own.max(initial=0) + 1 + np.arange(n_points), own)
+
+
+def own_and_opposite(cannot_link: IntArray, n_points: int) -> tuple[IntArray, IntArray]:
+    """Return the side of each point, and the other one; equal where there is none."""
     # Each point is there twice, as itself and as its opposite. A pair ties one point to
     # the opposite of the other; a point tied to its own opposite is on no side.
     first, second = cannot_link.T
@@ -46,9 +52,8 @@ def sides(cannot_link: IntArray, n_points: int) -> IntArray:
     graph = coo_array(
         (np.ones(len(row), dtype=np.int8), (row, col)), shape=(2 * n_points,) * 2
     )
-    n_found, found = connected_components(graph, directed=False)
-    own, opposite = found[:n_points], found[n_points:]
-    return np.where(own == opposite, n_found + np.arange(n_points), own)
+    found = connected_components(graph, directed=False)[1]
+    return found[:n_points], found[n_points:]
 
 
 def by_weight(weights: FloatArray) -> IntArray:

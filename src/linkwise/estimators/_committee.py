@@ -12,6 +12,7 @@ from linkwise.search import (
     RandomSearch,
     SparseVectors,
     Starts,
+    run_search,
 )
 
 # Clusterings of plain k-means, of which the most compact counts.
@@ -32,29 +33,7 @@ def contradict(pairs, n_clusters):
     if n_clusters != 2 or pairs.is_empty:
         return False
     closure = pairs.closure(int(pairs.points.max()) + 1)
-    return _has_odd_circle(closure.cannot_link)
-
-
-def _has_odd_circle(edges):
-    """Tell whether some edges close a circle of odd length."""
-    side = {}
-    neighbours = {}
-    for i, j in edges.tolist():
-        neighbours.setdefault(i, []).append(j)
-        neighbours.setdefault(j, []).append(i)
-    for root in neighbours:
-        if root in side:
-            continue
-        side[root], stack = 0, [root]
-        while stack:
-            point = stack.pop()
-            for other in neighbours[point]:
-                if other not in side:
-                    side[other] = 1 - side[point]
-                    stack.append(other)
-                elif side[other] == side[point]:
-                    return True
-    return False
+    return not closure.has_two_sides
 
 
 def judging(model, given, bank, seed, is_blind=False):
@@ -99,19 +78,16 @@ def first_committee(model, given, make_bank, seed):
     domain = SparseVectors(bank.n_weights, model.max_kernels, bank.plain)
     n_candidates = max(_LEAST_MEMBERS, int(_SHARE_OF_FIRST * model.n_candidates))
     rng = np.random.default_rng(seed)
-    searcher = RandomSearch(n_candidates).start(domain, n_candidates, rng)
-    labels, scores = [], []
-    while len(candidates := searcher.ask()):
-        for score, _, own in engine_for(model.n_jobs).map(evaluator, candidates):
-            labels.append(own)
-            scores.append(score)
-    return Committee(
-        np.stack(labels),
-        np.array(scores),
-        options["judge"].n_pairs,
-        model.n_clusters,
-        bank.sample_weight,
+    result = run_search(
+        RandomSearch(n_candidates).start(domain, n_candidates, rng),
+        evaluator,
+        engine_for(model.n_jobs),
+        n_candidates=n_candidates,
+        stop_score=None,
     )
+    return committee_of(
+        result.trials, model.n_clusters, bank.sample_weight, options["judge"]
+    )[0]
 
 
 def believed_closure(given, beliefs):
