@@ -153,15 +153,23 @@ def plain_farthest_first(
     if draws is not None:
         lowest = min(tier(g) for g in range(len(members)))
         first = [g for g in range(len(members)) if tier(g) == lowest]
-        seeds = [drawn(first, lambda g: 1.0, draws[0])]
+        seeds = [drawn(first, lambda g: 1.0, np.ravel(draws[0])[0])]
     while len(seeds) < min(k, len(members)):
         candidates = [g for g in range(len(members)) if g not in seeds]
         lowest = min(tier(g) for g in candidates)
         candidates = [g for g in candidates if tier(g) == lowest]
         if draws is not None:
             nearest = distance[:, seeds].min(axis=1)
-            draw = draws[len(seeds)]
-            seeds.append(drawn(candidates, lambda g, d=nearest: d[g], draw))
+            trials = [
+                drawn(candidates, lambda g, d=nearest: d[g], draw)
+                for draw in np.ravel(draws[len(seeds)])
+            ]
+
+            def left(trial, d=nearest, own=candidates):
+                mass = np.array([weight[members[g]].sum() for g in own])
+                return mass @ np.minimum(d, distance[:, trial])[own].clip(0)
+
+            seeds.append(min(trials, key=left))
             continue
         if cl_aware_seeds:
             n_linked = {g: sum((g, s) in linked for s in seeds) for g in candidates}

@@ -291,12 +291,12 @@ def test_the_same_start_comes_each_time():
 
 class TestDrawnSeeds:
     @quick
-    @given(SEEDS)
-    def test_agree_with_the_plain_method(self, seed):
+    @given(SEEDS, st.integers(1, 4))
+    def test_agree_with_the_plain_method(self, seed, n_trials):
         problem = draw_problem(seed)
         n, k, rng = len(problem.X), problem.k, problem.rng
         pairs = draw_constraints(rng, n, int(rng.integers(12)), k)
-        draws = rng.random(k)
+        draws = rng.random((k, n_trials))
         expected, _ = plain_farthest_first(
             problem.gram, problem.weight, pairs, k, draws=draws
         )
@@ -315,6 +315,14 @@ class TestDrawnSeeds:
         near = farthest_first(space, closure, 2, draws=np.array([0.4, 0.09]))
         far = farthest_first(space, closure, 2, draws=np.array([0.4, 0.11]))
         assert near.tolist() == [0, 1, 1] and far.tolist() == [0, 0, 1]
+
+    def test_of_several_trials_the_one_that_leaves_least_counts(self):
+        x = np.array([0.0, 1.0, 3.0, 3.5])
+        space, closure = GramSpace(np.outer(x, x)), Constraints().closure(4)
+        # The first is row 0. Row 1 would leave 4 + 6.25, row 2 leaves 1 + 0.25.
+        far = farthest_first(space, closure, 2, draws=np.array([[0, 0], [0.01, 0.2]]))
+        near = farthest_first(space, closure, 2, draws=np.array([[0, 0], [0.01, 0.02]]))
+        assert near.tolist() == [0, 1, 1, 1] and far.tolist() == [0, 0, 1, 1]
 
     def test_must_link_groups_are_drawn_before_any_row(self):
         x = np.array([0.0, 0.0, 1.0, 1.0, 100.0])

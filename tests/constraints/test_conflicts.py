@@ -63,6 +63,10 @@ class TestConflicts:
         with pytest.raises(InconsistentConstraintsError, match="and 3 more"):
             pairs.closure(10)
 
+    def test_a_limit_below_zero_is_refused(self):
+        with pytest.raises(ValueError, match="limit=-1: must be None or at least 0"):
+            Constraints([(0, 1)]).conflicts(-1)
+
     def test_a_conflict_reads_as_a_sentence(self):
         (conflict,) = Constraints([(0, 1), (1, 2)], [(0, 2)], [3, 2], 5).conflicts()
         assert conflict == Conflict((0, 2), [0, 1, 2], 5.0, 2.0)
@@ -85,6 +89,8 @@ class TestConflicts:
         ]
         conflicts = pairs.conflicts()
         assert [conflict.cannot_link for conflict in conflicts] == inside
+        assert pairs.n_conflicts == len(inside)
+        assert pairs.conflicts(2) == conflicts[:2]
         links = set(map(tuple, pairs.must_link.tolist()))
         for conflict in conflicts:
             start, end = conflict.cannot_link

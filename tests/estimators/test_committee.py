@@ -6,14 +6,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
-from linkwise.estimators._committee import contradict
+from linkwise.estimators._committee import choose, contradict
 from linkwise.exceptions import InconsistentConstraintsError
 from linkwise.kernels import RBF, Linear, Standardized
-from linkwise.search import Evaluator, GivenPairs, Starts
+from linkwise.kernels._bank import Plain
+from linkwise.search import Committee, Evaluator, GivenPairs, Starts, Trial
 
 
 def flipped(pairs, n_wrong, seed=0):
@@ -212,12 +214,52 @@ class TestJudgement:
             pairs = Constraints.sample(y, 30, random_state=seed)
             model = KernelCSC(10, n_candidates=30, random_state=seed)
             model.fit(X, constraints=pairs)
-            plain = model.kernel_names_.index("Linear() on standardized")
+            plain = model.kernel_names_.index("Linear() on unit")
             alone = model.history_.iloc[:, 3 + plain] == 1.0
             floor = model.history_["score"][alone].max()
             weights = model.history_.iloc[:, 3:].to_numpy()
             chosen = (weights == model.kernel_weights_).all(axis=1)
             assert model.history_["score"][chosen].max() >= floor
+
+
+class TestCredit:
+    """Rows of many columns: plain k-means stays unless several pairs speak against."""
+
+    labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1]])
+    weights = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+
+    def chosen(self, gain, plain):
+        scores = np.array([0.5, 0.5, 0.5]) + np.array([0, gain, gain]) / 20
+        trials = [
+            Trial(w, s, 0.0, 0.0) for w, s in zip(self.weights, scores, strict=True)
+        ]
+        return choose(Committee(self.labels, scores, 20.0, 2), trials, plain)
+
+    @pytest.mark.parametrize(
+        ("gain", "plain", "expected"),
+        [
+            (0, Plain(0, 0.0), 1),
+            (4, Plain(0, 5.0), 0),
+            (5, Plain(0, 5.0), 1),
+            (-1, Plain(0, 0.0), 0),
+            (4, None, 1),
+        ],
+    )
+    def test_so_many_pairs_more_have_to_hold(self, gain, plain, expected):
+        assert self.chosen(gain, plain) == expected
+
+    def test_it_is_given_to_angles_alone(self):
+        rng = np.random.default_rng(0)
+        few, many = rng.normal(size=(30, 5)), rng.normal(size=(30, 60))
+        table = KernelBank.build(few, "rich", rng=rng)
+        texts = KernelBank.build(many, "rich", rng=rng)
+        sparse = KernelBank.build(csr_array(np.abs(many)), "rich", rng=rng)
+        assert table.plain.credit == 0.0
+        assert table.names[table.plain.kernel] == "Linear() on standardized"
+        for bank in (texts, sparse):
+            assert bank.plain.credit == 5.0
+            assert bank.names[bank.plain.kernel] == "Linear() on unit"
+        assert KernelBank.build(few, [RBF(1.0)], rng=rng).plain is None
 
 
 def test_few_pairs_do_no_harm_on_digits():

@@ -28,6 +28,7 @@ from linkwise.kernels import (
     Sigmoid,
     Standardized,
 )
+from linkwise.kernels import _entries as entries
 from linkwise.kernels import _landmarks as landmarks
 from linkwise.kernels._landmarks import moved_origin, positive_inverse
 from linkwise.kernels._views import Known
@@ -783,7 +784,7 @@ class TestMemory:
         kernels = ["paper", lambda A, B: A @ B.T]
         whole = LandmarkBank.build(X, kernels, **options)
         monkeypatch.setattr(landmarks, "ROWS_PER_BLOCK", 7)
-        monkeypatch.setattr(landmarks, "_ROWS_FOR_DIAGONAL", 3)
+        monkeypatch.setattr(entries, "_ROWS_FOR_DIAGONAL", 3)
         for memory in (np.inf, bytes_for(30, N, 20)):
             parts = LandmarkBank.build(X, kernels, **options, max_memory=memory)
             np.testing.assert_allclose(parts.unscaled, whole.unscaled, rtol=1e-5)

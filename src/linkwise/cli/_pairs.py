@@ -4,8 +4,6 @@ import csv
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from linkwise.cli._data import Table
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._text_files import (
@@ -111,21 +109,17 @@ class Contradictions(NamedTuple):
 
 def contradictions(pairs: Constraints, path: Path, table: Table) -> Contradictions:
     """Return the contradictions, the first few with their must-link paths."""
-    component = pairs.components(table.n_rows)
-    ends = pairs.cannot_link
-    contradictory = np.flatnonzero(component[ends[:, 0]] == component[ends[:, 1]])
-    if len(contradictory) == 0:
+    n_found = pairs.n_conflicts
+    if n_found == 0:
         return Contradictions(0, [])
-    # Finding a path takes time, and only the first few are shown.
-    shown = pairs.subset(np.arange(pairs.n_must_link), contradictory[:_N_CONFLICTS])
     line_of = {
         frozenset((i, j)): line
         for line, i, j, kind in reversed(_pair_records(path))
         if kind.lower().startswith(("c", "-"))
     }
     first = []
-    for conflict in shown.conflicts():
+    for conflict in pairs.conflicts(_N_CONFLICTS):
         i, j = (table.name_of(end) for end in conflict.cannot_link)
         walk = [table.name_of(point) for point in conflict.path]
         first.append((line_of.get(frozenset((i, j))), (i, j), walk))
-    return Contradictions(len(contradictory), first)
+    return Contradictions(n_found, first)

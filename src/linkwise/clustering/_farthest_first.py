@@ -8,7 +8,14 @@ from linkwise.constraints import Closure
 from linkwise.kernels import Space, as_input
 
 # For the compiled loops: seeds are not drawn.
-NO_DRAWS = as_input(np.empty(0))
+NO_DRAWS = as_input(np.empty((0, 0)))
+
+
+def as_draws(draws: FloatArray | None, n_seeds: int) -> FloatArray:
+    """Return draws as compiled loops take them, shape (n_seeds, n_trials)."""
+    if draws is None:
+        return NO_DRAWS
+    return as_input(draws[:n_seeds].reshape(n_seeds, -1))
 
 
 def farthest_first(
@@ -41,9 +48,11 @@ def farthest_first(
         Distance of a candidate: to the nearest chosen seed, or the sum over all.
     cl_aware_seeds : bool, default=False
         Prefer candidates cannot-linked to the most chosen seeds.
-    draws : ndarray of shape (n_clusters,), optional
+    draws : ndarray of shape (n_clusters,) or (n_clusters, n_trials), optional
         Uniform in [0, 1). Seeds are then drawn as k-means++ does, must-link groups
-        first: by mass, and by squared distance from the nearest seed.
+        first: by mass, and by squared distance from the nearest seed. Of several trials
+        for a seed the one is taken that leaves the least sum of squared distances, of
+        groups if it is one, else of single rows.
 
     Returns
     -------
@@ -68,7 +77,7 @@ def farthest_first(
         closure.cl_weights,
         rule == "sum",
         cl_aware_seeds,
-        NO_DRAWS if draws is None else as_input(draws[:n_seeds]),
+        as_draws(draws, n_seeds),
         n_seeds,
         labels,
     )

@@ -1,4 +1,4 @@
-"""Compiled loops of the farthest-first start."""
+"""Compiled loops of starts: farthest first, and drawn."""
 
 import numpy as np
 from numba import njit
@@ -61,6 +61,55 @@ def drawn_seed(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def squared_distances(
+    s,  # IN  a component
+    totals,  # IN  (g_linked, m)
+    rows,  # IN  (n, m)
+    core,  # IN  (m, m) or None
+    squared_norm,  # IN  (g,)
+    component_mass,  # IN  (g,)
+    indptr,  # IN  (g + 1,)
+    members,  # IN  (n,)
+    sample_weight,  # IN  (n,)
+    at_once,  # IN  take products with all rows at once, in their precision
+    total,  # OUT (m,), that of the component
+    found,  # OUT (n_scored,)
+):
+    """Measure how far a component's centroid is from those of the first ones."""
+    n_linked = totals.shape[0]
+    n_columns = rows.shape[1]
+    n_scored = found.shape[0]
+    norm = component_mass[s] if s < n_linked else 1.0
+    for j in range(n_columns):
+        total[j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
+    products = np.empty(0, rows.dtype)
+    if core is None:
+        column = total
+    else:
+        column = total if core.shape[0] == 0 else np.dot(total, core)
+        if at_once and n_scored > n_linked:
+            products = np.dot(rows, column.astype(rows.dtype))
+    for g in range(n_scored):
+        product = 0.0
+        if core is None:
+            for p in range(indptr[g], indptr[g + 1]):
+                product += sample_weight[members[p]] * column[members[p]]
+        elif g < n_linked:
+            for j in range(n_columns):
+                product += totals[g, j] * column[j]
+        else:
+            i = members[indptr[g]]
+            if at_once:
+                product = float(products[i])
+            else:
+                for j in range(n_columns):
+                    product += rows[i, j] * column[j]
+            product *= sample_weight[i]
+        found[g] = squared_norm[g] + squared_norm[s]
+        found[g] -= 2.0 * product / (norm * component_mass[g])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def choose_seeds(
     totals,  # IN  (g_linked, m), of the components of several points
     rows,  # IN  (n, m), as in move_groups
@@ -75,66 +124,53 @@ def choose_seeds(
     cl_indices,  # IN
     use_sum,  # IN  score by the sum of the distances, not by the least
     prefer_linked,  # IN  prefer candidates cannot-linked to most chosen seeds
-    draws,  # IN  (k,), uniform in [0, 1): seeds are drawn; or empty: farthest first
+    draws,  # IN  (k, t), uniform in [0, 1): seeds are drawn; or empty: farthest first
     seeds,  # OUT (k,), components
     distance,  # OUT (k, g), squared centroid distance of components to the seeds
 ):
     """Choose seeds by farthest-first traversal; the largest component comes first.
 
     With ``draws`` they are drawn as k-means++ does, of the lowest tier that is left:
-    the first by mass, each other by mass and squared distance from the nearest seed.
+    the first by mass, each other by mass and squared distance from the nearest seed; of
+    t that are drawn the one counts that leaves the least sum of squared distances in
+    its tier.
     """
     k = seeds.shape[0]
     n_components = squared_norm.shape[0]
     n_linked = totals.shape[0]
-    n_columns = rows.shape[1]
     # Single points are no candidates while there are enough other components; where
     # their distances are not at hand, those come at the end, for all seeds at once.
     n_scored = n_components
     if core is not None and n_linked >= k:
         n_scored = n_linked
-    seed_totals = np.empty((k, n_columns))
-    # With draws, products with all rows at once, in their precision.
+    seed_totals = np.empty((k, rows.shape[1]))
     is_drawn = draws.shape[0] > 0
-    products = np.empty(rows.shape[0] if is_drawn else 0, rows.dtype)
     score = np.empty(n_components)  # of components as next seed; -inf: is one
     seeds[0] = 0
     if is_drawn:
         for g in range(n_scored):
             score[g] = 1.0
-        seeds[0] = drawn_seed(score, component_mass, tier, n_scored, draws[0])
+        seeds[0] = drawn_seed(score, component_mass, tier, n_scored, draws[0, 0])
+    n_trials = draws.shape[1] if is_drawn else 0
+    trial = np.empty(n_scored if n_trials > 1 else 0)
     n_known = 0
     while True:
-        s = seeds[n_known]
-        norm = component_mass[s] if s < n_linked else 1.0
-        total = seed_totals[n_known]
-        for j in range(n_columns):
-            total[j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
-        if core is None:
-            column = total
-        else:
-            column = total if core.shape[0] == 0 else np.dot(total, core)
-            if is_drawn and n_scored > n_linked:
-                products = np.dot(rows, column.astype(rows.dtype))
+        squared_distances(
+            seeds[n_known],
+            totals,
+            rows,
+            core,
+            squared_norm,
+            component_mass,
+            indptr,
+            members,
+            sample_weight,
+            is_drawn,
+            seed_totals[n_known],
+            distance[n_known, :n_scored],
+        )
         for g in range(n_scored):
-            product = 0.0
-            if core is None:
-                for p in range(indptr[g], indptr[g + 1]):
-                    product += sample_weight[members[p]] * column[members[p]]
-            elif g < n_linked:
-                for j in range(n_columns):
-                    product += totals[g, j] * column[j]
-            else:
-                i = members[indptr[g]]
-                if is_drawn:
-                    product = float(products[i])
-                else:
-                    for j in range(n_columns):
-                        product += rows[i, j] * column[j]
-                product *= sample_weight[i]
-            d = squared_norm[g] + squared_norm[s]
-            d -= 2.0 * product / (norm * component_mass[g])
-            distance[n_known, g] = d
+            d = distance[n_known, g]
             if use_sum and n_known > 0:
                 score[g] += d
             elif n_known == 0 or d < score[g]:
@@ -145,9 +181,33 @@ def choose_seeds(
         if n_known == k:
             break
         if is_drawn:
-            seeds[n_known] = drawn_seed(
-                score, component_mass, tier, n_scored, draws[n_known]
-            )
+            least = np.inf
+            for t in range(n_trials):
+                s = drawn_seed(score, component_mass, tier, n_scored, draws[n_known, t])
+                if n_trials == 1:
+                    seeds[n_known] = s
+                    break
+                squared_distances(
+                    s,
+                    totals,
+                    rows,
+                    core,
+                    squared_norm,
+                    component_mass,
+                    indptr,
+                    members,
+                    sample_weight,
+                    True,
+                    seed_totals[n_known],
+                    trial,
+                )
+                left = 0.0
+                for g in range(n_scored):
+                    if tier[g] == tier[s]:
+                        left += component_mass[g] * max(min(score[g], trial[g]), 0.0)
+                if left < least:
+                    least = left
+                    seeds[n_known] = s
             continue
         best, best_links = -1, 0
         for g in range(n_scored):
@@ -230,7 +290,7 @@ def seed_and_place(
     cl_weights,  # IN
     use_sum,  # IN  score seeds by the sum of their distances, not by the least
     prefer_linked,  # IN  prefer seeds cannot-linked to most chosen ones
-    draws,  # IN  (n_seeds,) or empty, as in choose_seeds
+    draws,  # IN  (n_seeds, t) or empty, as in choose_seeds
     n_seeds,  # IN  at most g
     labels,  # OUT (n,)
 ):

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._farthest_first import NO_DRAWS, farthest_first
+from linkwise.clustering._farthest_first import as_draws, farthest_first
 from linkwise.clustering._jit import descend, next_better_move, start_and_descend
 from linkwise.constraints import Closure
-from linkwise.kernels import REBUILD_EVERY, GroupSums, Space, as_input
+from linkwise.kernels import REBUILD_EVERY, GroupSums, Space
 
 # Share of the points that must be left for clusters to be taken without the others.
 _LEAST_LEFT = 0.5
@@ -52,7 +52,7 @@ def kmeans(
     polish : bool, default=False
         Afterwards move single points as long as one lowers the objective (Hartigan).
         Lloyd's iterations cannot see such moves.
-    draws : ndarray of shape (n_clusters,), optional
+    draws : ndarray of shape (n_clusters,) or (n_clusters, n_trials), optional
         Uniform in [0, 1): with them the seeds of a closure are drawn as by k-means++,
         see :func:`farthest_first`. The closure of no pairs gives plain k-means++.
 
@@ -78,7 +78,7 @@ def kmeans(
             start.cl_weights,
             False,  # for constants in it, the start would be compiled once more
             False,
-            NO_DRAWS if draws is None else as_input(draws),
+            as_draws(draws, n_clusters),
         )
     elif isinstance(start, Closure):
         labels = farthest_first(space, start, n_clusters, draws=draws)

@@ -636,8 +636,19 @@ float or None, default=None
         self.check_range(n_samples)
         return must_link_components(self.must_link, n_samples)
 
-    def conflicts(self) -> list[Conflict]:
+    @property
+    def n_conflicts(self) -> int:
+        """Number of cannot-links that contradict must-links."""
+        return int(conflicting(self._positions("n_conflicts")).sum())
+
+    def conflicts(self, limit: int | None = None) -> list[Conflict]:
         """Return every cannot-link that contradicts must-links, with a path.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Number of contradictions to explain at the most: of many, finding a path for
+            each takes long.
 
         Returns
         -------
@@ -649,8 +660,10 @@ float or None, default=None
         >>> print(*Constraints([(0, 1), (1, 2)], [(0, 2)]).conflicts())
         cannot-link (0, 2) contradicts must-links 0-1-2
         """
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit={limit!r}: must be None or at least 0.")
         given = self._positions("conflicts")
-        return explain(given, np.flatnonzero(conflicting(given)))
+        return explain(given, np.flatnonzero(conflicting(given))[:limit])
 
     def drop_conflicts(self) -> "Constraints":
         """Return consistent pairs: of each contradiction the lighter pair goes.

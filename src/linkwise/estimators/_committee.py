@@ -12,6 +12,8 @@ from linkwise.search import (
     RandomSearch,
     SparseVectors,
     Starts,
+    alone,
+    n_trials,
     run_search,
 )
 
@@ -39,12 +41,18 @@ def contradict(pairs, n_clusters):
 def judging(model, given, bank, seed, is_blind=False):
     """Return judge and starts of the candidates, as options of the evaluator."""
     rows = given.pairs.points
-    draws = np.random.default_rng(seed).random((_N_DRAWS, model.n_clusters))
+    k = model.n_clusters
+    draws = np.random.default_rng(seed).random((_N_DRAWS, k, n_trials(k)))
     without_pairs = Constraints().closure(given.closure.n_samples)
     return {
         "judge": GivenPairs(given.pairs, model.reward),
-        "starts": Starts(rows, without_pairs, draws, is_blind, bank.plain),
+        "starts": Starts(rows, without_pairs, draws, is_blind, kernel_of(bank.plain)),
     }
+
+
+def kernel_of(plain):
+    """Return the kernel of plain k-means, None if a bank has none."""
+    return None if plain is None else plain.kernel
 
 
 def n_members(n_samples):
@@ -67,6 +75,24 @@ def committee_of(trials, n_clusters, sample_weight, judge):
     return committee, members
 
 
+def choose(committee, trials, plain):
+    """Return which member wins: the central one, unless plain k-means does as well.
+
+    What satisfies fewer pairs than plain k-means never wins, and where that has a
+    credit, so many more have to hold.
+    """
+    if plain is None:
+        return committee.central()
+    is_plain = np.array([alone(trial.weights) == plain.kernel for trial in trials])
+    if not is_plain.any():
+        return committee.central()
+    scores = committee.scores
+    rival = int(np.where(is_plain, scores, -np.inf).argmax())
+    chosen = committee.central(scores[rival])
+    is_better = committee.n_pairs * (scores[chosen] - scores[rival]) >= plain.credit
+    return chosen if is_better else rival
+
+
 def first_committee(model, given, make_bank, seed):
     """Return a committee on kernels and from starts that know nothing of the pairs."""
     none = Constraints()
@@ -75,7 +101,7 @@ def first_committee(model, given, make_bank, seed):
     evaluator = Evaluator(
         bank, given.closure, model.n_clusters, max_iter=model.max_iter, **options
     )
-    domain = SparseVectors(bank.n_weights, model.max_kernels, bank.plain)
+    domain = SparseVectors(bank.n_weights, model.max_kernels, kernel_of(bank.plain))
     n_candidates = max(_LEAST_MEMBERS, int(_SHARE_OF_FIRST * model.n_candidates))
     rng = np.random.default_rng(seed)
     result = run_search(

@@ -5,17 +5,29 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
 from linkwise.constraints import Constraints, believe
-from linkwise.doors import Interval, StrOptions, fit_context, n_rows, warn_caller
+from linkwise.doors import (
+    Interval,
+    StrOptions,
+    fit_context,
+    n_rows,
+    rows_of,
+    warn_caller,
+)
+from linkwise.engines import DaskRows
+from linkwise.estimators._blocks import ROWS_PER_BLOCK
 from linkwise.estimators._committee import (
     believed_closure,
+    choose,
     committee_of,
     contradict,
     disbelieved,
     doubts,
     first_committee,
     judging,
+    kernel_of,
     n_members,
 )
 from linkwise.estimators._kernel_search import KernelSearchClusterer
@@ -78,6 +90,11 @@ class KernelCSC(KernelSearchClusterer):
         Share of the pairs that are wrong, for "committee". "auto": where pairs
         contradict each other, it is estimated. Groups of rows are then made of those
         pairs only that are believed. 0: all pairs are facts.
+    far : float, default=0.0
+        Share of the rows that get the label -1 in place of a cluster: those farthest
+        from their centre, in units of the mean squared distance of its cluster. New
+        rows that are farther than all others were get -1 as well. Everything else tells
+        of the clusters before that.
     final_step : {None, "soft", "hard"}, default=None
         Constrained clustering under the chosen kernel at the end: pairs have a price,
         or must hold.
@@ -128,7 +145,7 @@ class KernelCSC(KernelSearchClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
+        Cluster of each row; -1 for ``far`` rows.
     n_clusters_ : int
         Number of clusters.
     constraint_score_ : float
@@ -208,10 +225,14 @@ class KernelCSC(KernelSearchClusterer):
         "constraints": "no_validation",
         "selection": [StrOptions({"committee", "train"})],
         "noise": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="left")],
+        "far": [Interval(Real, 0, 1, closed="left")],
         "on_conflict": [StrOptions({"warn", "raise", "drop"})],
         "max_kernels": [Interval(Integral, 1, None, closed="left")],
         "final_step": [StrOptions({"soft", "hard"}), None],
     }
+
+    # Relative squared distance above which rows are in no cluster.
+    _far_limit = None
 
     def __init__(
         self,
@@ -224,6 +245,7 @@ class KernelCSC(KernelSearchClusterer):
         search="auto",
         selection="committee",
         noise="auto",
+        far=0.0,
         final_step=None,
         approximation="auto",
         n_landmarks=150,
@@ -247,6 +269,7 @@ class KernelCSC(KernelSearchClusterer):
         self.search = search
         self.selection = selection
         self.noise = noise
+        self.far = far
         self.final_step = final_step
         self.approximation = approximation
         self.n_landmarks = n_landmarks
@@ -316,7 +339,56 @@ class KernelCSC(KernelSearchClusterer):
             self.n_clusters_ = self.n_clusters
         finally:
             self.n_clusters = asked_for
+        self._set_far(X)
         return self
+
+    def _set_far(self, X):
+        """Take rows far from the centre of their cluster out of it."""
+        self._far_limit = None
+        if self.far == 0.0:
+            return
+        data = self._check_data(X, reset=False)
+        if isinstance(data, DaskRows):
+            raise ValueError(
+                f"far={self.far!r} needs all rows in one place; for a Dask collection "
+                "leave it at 0."
+            )
+        blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
+        distances = np.concatenate(
+            [self._squared_distances(rows_of(data, block)) for block in blocks]
+        )
+        nearest, least = distances.argmin(axis=1), distances.min(axis=1)
+        sizes = np.bincount(nearest, minlength=self.n_clusters_)
+        sums = np.bincount(nearest, weights=least, minlength=self.n_clusters_)
+        self._mean_distances = sums / np.maximum(sizes, 1)
+        relative = self._relative(distances)
+        n_far = int(self.far * len(relative))
+        if n_far > 0:
+            self._far_limit = np.sort(relative)[-n_far - 1]
+            self.labels_ = np.where(relative > self._far_limit, -1, self.labels_)
+
+    def _squared_distances(self, rows):
+        """Return squared distances to the centres, shape (n_rows, n_clusters)."""
+        norms = self._kernel.squared_norms(rows)
+        return np.maximum(norms[:, None] + self._to_centres(rows), 0.0)
+
+    def _relative(self, distances):
+        """Return how far rows are, in units of the mean of the cluster they are in."""
+        nearest = distances.argmin(axis=1)
+        unit = np.maximum(self._mean_distances[nearest], np.finfo(float).tiny)
+        return distances.min(axis=1) / unit
+
+    def _nearest_centres(self, rows):
+        nearest = super()._nearest_centres(rows)
+        if self._far_limit is None:
+            return nearest
+        relative = self._relative(self._squared_distances(rows))
+        return np.where(relative > self._far_limit, -1, nearest)
+
+    def _reorder(self, order):
+        super()._reorder(order)
+        if self._far_limit is not None:
+            self._mean_distances = self._mean_distances[order]
 
     def _with_own(self, constraints):
         """Return the pairs of fit, or those that the estimator was made with."""
@@ -333,13 +405,13 @@ class KernelCSC(KernelSearchClusterer):
         return pairs
 
     def _warn_of_contradictions(self, pairs):
-        found = pairs.conflicts()
-        if not found:
+        n_found = pairs.n_conflicts
+        if n_found == 0:
             return
-        named = "; ".join(str(conflict) for conflict in found[:_N_NAMED])
-        more = f"; and {len(found) - _N_NAMED} more" if len(found) > _N_NAMED else ""
+        named = "; ".join(str(conflict) for conflict in pairs.conflicts(_N_NAMED))
+        more = f"; and {n_found - _N_NAMED} more" if n_found > _N_NAMED else ""
         warn_caller(
-            f"{len(found)} of {pairs.n_cannot_link} cannot-links contradict "
+            f"{n_found} of {pairs.n_cannot_link} cannot-links contradict "
             f"must-links: {named}{more}. Some of these pairs are wrong; disbelieved_ "
             'lists which are most likely to be. on_conflict="raise" makes it an error.',
             ConstraintWarning,
@@ -368,7 +440,7 @@ class KernelCSC(KernelSearchClusterer):
         if self.selection != "committee":
             domain = SparseVectors(bank.n_weights, self.max_kernels)
             return run_candidates(self, evaluator, domain, given.rng, on_trial)
-        domain = SparseVectors(bank.n_weights, self.max_kernels, bank.plain)
+        domain = SparseVectors(bank.n_weights, self.max_kernels, kernel_of(bank.plain))
         return run_candidates(
             self,
             evaluator,
@@ -386,13 +458,7 @@ class KernelCSC(KernelSearchClusterer):
         committee, members = committee_of(
             trials, self.n_clusters, bank.sample_weight, judge
         )
-        # The floor: what satisfies fewer pairs than plain k-means is never returned.
-        floor = [
-            t.score
-            for t in trials
-            if bank.plain is not None and t.weights[bank.plain] == t.weights.sum()
-        ]
-        chosen = members[committee.central(max(floor, default=-np.inf))]
+        chosen = members[choose(committee, [trials[i] for i in members], bank.plain)]
         worth = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
         worth[chosen] = np.nextafter(worth.max(), np.inf)
         return worth, committee

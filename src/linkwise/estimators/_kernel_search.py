@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linkwise.clustering import Centres, centres_of, hard_kmeans, soft_kmeans
 from linkwise.doors import (
@@ -31,7 +32,7 @@ from linkwise.kernels import (
     SeveralSets,
     Standardized,
 )
-from linkwise.search import Evaluator
+from linkwise.search import Evaluator, matched
 
 
 @dataclass(frozen=True)
@@ -192,8 +193,64 @@ class KernelClusterer(ConstrainedClusterer):
         return self._predict_blocks(X, self._nearest_centres)
 
     def _nearest_centres(self, rows):
+        return self._to_centres(rows).argmin(axis=1)
+
+    def _to_centres(self, rows):
+        """Return squared distances to the centres up to a constant for each row."""
         cross = self._kernel(rows).astype(np.float64)
-        return (self._centre_norms - 2.0 * (cross @ self._row_shares)).argmin(axis=1)
+        return self._centre_norms - 2.0 * (cross @ self._row_shares)
+
+    def match_labels(self, earlier):
+        """Rename the clusters after those of an earlier clustering of the same rows.
+
+        Each cluster gets the id of the earlier one with which it shares rows, so that
+        as many rows as possible keep their id: what was "3" in a report stays "3" when
+        more pairs have been given.
+
+        Parameters
+        ----------
+        earlier : array-like of shape (n_samples,)
+            Earlier labels. Rows with -1 do not count, nor ids that are not in
+            ``range(n_clusters)``.
+
+        Returns
+        -------
+        self
+            With other ids in ``labels_`` and in what ``predict`` returns.
+
+        Examples
+        --------
+        >>> from linkwise import KernelCSC
+        >>> X = [[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]]
+        >>> model = KernelCSC(3, kernels="paper", n_candidates=20, random_state=0)
+        >>> model = model.fit(X, constraints=([(0, 1)], [(1, 2), (3, 4)]))
+        >>> model.match_labels([2, 2, 0, 0, 1, 1]).labels_.tolist()
+        [2, 2, 0, 0, 1, 1]
+        """
+        check_is_fitted(self, "labels_")
+        earlier = self._check_earlier(earlier)
+        k = len(self._centre_norms)
+        counts = (earlier >= 0) & (earlier < k) & (self.labels_ >= 0)
+        new_id = matched(self.labels_[counts], earlier[counts], k)
+        self.labels_ = np.where(self.labels_ < 0, -1, new_id[self.labels_])
+        self._reorder(np.argsort(new_id))
+        return self
+
+    def _reorder(self, order):
+        """Put what belongs to clusters into another order."""
+        self._row_shares = self._row_shares[:, order]
+        self._centre_norms = self._centre_norms[order]
+
+    def _check_earlier(self, earlier):
+        if not isinstance(self.labels_, np.ndarray):
+            raise ValueError("match_labels needs labels in memory, not a Dask array.")
+        earlier = np.asarray(earlier)
+        if earlier.shape != self.labels_.shape or earlier.dtype.kind not in "iu":
+            raise ValueError(
+                f"earlier has shape {earlier.shape} and dtype {earlier.dtype}: it must "
+                f"hold one whole number for each of the {len(self.labels_)} rows."
+            )
+        return earlier
 
 
 # Part of the memory that folds of the pairs may use, where views are learnt anew.

@@ -70,6 +70,7 @@ def choose_n_clusters(model, data, pairs, fit_options):
             n_clusters=k,
             n_candidates=min(few, model.n_candidates),
             final_step=None,
+            far=0.0,
             on_conflict="drop" if model.on_conflict == "warn" else model.on_conflict,
         )
         scores.append(one.fit(**fit_options).history_["score"].max())

@@ -1,10 +1,12 @@
 """Which kernels look at which views."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray
 from linkwise.kernels._families import (
@@ -24,7 +26,17 @@ from linkwise.kernels._learnt_views import (
     is_wide,
     learnt_views,
 )
-from linkwise.kernels._views import BASES, Known, Points, Raw, Standardized, View
+from linkwise.kernels._views import (
+    BASES,
+    Known,
+    Points,
+    Raw,
+    Standardized,
+    View,
+)
+
+# Rows of which a kernel function gets all pairs, where only each with itself counts.
+_ROWS_FOR_DIAGONAL = 64
 
 
 class Entry(NamedTuple):
@@ -98,8 +110,30 @@ class CombinedKernel:
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the kernel values of new rows with the training rows."""
+        parts = [part for part, _ in self._parts(sources_of(X))]
+        if self.separate:
+            return np.concatenate(parts, axis=1)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+    def squared_norms(self, X: Any) -> FloatArray:
+        """Return what makes squared distances of values that calling this returns.
+
+        For a mean of training rows with squared norm q and a mean value v with it, the
+        squared distance of a row is its entry here - 2 v + q; shape (n_new,).
+        """
         X = sources_of(X)
-        parts: list[FloatArray] = []
+        found: Any = 0.0
+        for entry, coefficient, (_, constant) in zip(
+            self._entries, self.coefficients, self._parts(X), strict=True
+        ):
+            found = found + coefficient * (self._own(entry, X) - 2.0 * constant)
+        return np.asarray(found)
+
+    def _parts(self, X: SeveralSets) -> Iterator[tuple[FloatArray, Any]]:
+        """Yield the values of each kernel, and the constants taken from their rows."""
         bases: dict[tuple[int, str], FloatArray] = {}
         for entry, coefficient, centre in zip(
             self._entries, self.coefficients, self._centres, strict=True
@@ -107,17 +141,25 @@ class CombinedKernel:
             part = self._cross(entry, X, bases)
             if self._means is not None:
                 part = self._means(part)
+            constant: Any = 0.0
             if centre is not None:
                 part = part - centre
-                part -= part.mean(axis=1, keepdims=True)
+                constant = part.mean(axis=1, keepdims=True)
+                part -= constant
+                constant = constant[:, 0]
             # Rounded as the training matrices, so that training rows find their labels.
-            parts.append((coefficient * part).astype(np.float32))
-        if self.separate:
-            return np.concatenate(parts, axis=1)
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        return total
+            yield (coefficient * part).astype(np.float32), constant
+
+    def _own(self, entry: Entry, X: SeveralSets) -> FloatArray:
+        """Return the values of a kernel of each row with itself, shape (n_new,)."""
+        kernel = entry.kernel
+        if isinstance(kernel, Precomputed):
+            raise ValueError(
+                "Distances of rows need their kernel values with themselves, which a "
+                "Gram matrix of new rows with training rows does not hold."
+            )
+        assert entry.view is not None
+        return own_values(kernel, self._views.transform(entry.view, X))
 
     def _cross(
         self, entry: Entry, X: SeveralSets, bases: dict[tuple[int, str], FloatArray]
@@ -305,6 +347,28 @@ def called(kernel: Callable[..., Any], left: Points, right: Points) -> FloatArra
             "single objects in PairKernel."
         )
     return result
+
+
+def own_values(kernel: Kernel | ElementwiseKernel, points: Points) -> FloatArray:
+    """Return the values of a kernel of each point with itself, shape (n,)."""
+    if isinstance(kernel, ElementwiseKernel):
+        return kernel.of_base(own_base(kernel.base, points))
+    return np.concatenate(
+        [
+            called(kernel, points[few], points[few]).diagonal()
+            for few in gen_batches(points.n_points, _ROWS_FOR_DIAGONAL)
+        ]
+    )
+
+
+def own_base(name: str, points: Points) -> FloatArray:
+    """Return the base values of points with themselves, shape (n,)."""
+    if name != "inner_products":
+        return np.zeros(points.n_points)
+    values = points.plain() if points.origin is not None else points.values
+    if issparse(values):
+        return np.asarray(values.multiply(values).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", values, values)
 
 
 def name_of(entry: Entry, views: Views) -> str:

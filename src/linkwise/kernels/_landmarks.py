@@ -12,7 +12,6 @@ rows would be drawn to the mean that they are part of, under any kernel, and so 
 keep together.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -36,6 +35,8 @@ from linkwise.kernels._entries import (
     called,
     merged,
     name_of,
+    own_base,
+    own_values,
     relearnt,
     resolve,
     sources_of,
@@ -58,8 +59,6 @@ LandmarkChoice = Literal["uniform", "kmeans++"]
 # Rows whose kernel values are held in double precision at a time. Fixed, so that
 # results do not depend on memory.
 ROWS_PER_BLOCK = 4096
-# Rows among each other for which kernel functions are called to see their diagonal.
-_ROWS_FOR_DIAGONAL = 64
 # Of all landmarks, the share that may be means of groups; and how many rows they are
 # made of at the most, in numbers of landmarks.
 _SHARE_OF_MEANS = 1 / 3
@@ -462,7 +461,7 @@ class _Crossing(NamedTuple):
         parts = []
         with np.errstate(over="ignore", invalid="ignore"):
             among = self._among()
-            centres = [w.mean(axis=0) - w.mean() for w in among]
+            centres = [w.mean(axis=0) - 0.5 * w.mean() for w in among]
         units = [largest_of(w) for w in among]
         totals = np.zeros((len(self.entries), q))
         diagonals = np.empty((len(self.entries), self.n_samples))
@@ -593,33 +592,13 @@ class _Crossing(NamedTuple):
         """Return a kernel's values of some rows with themselves."""
         view, kernel = self.entries[i]
         assert view is not None and not isinstance(kernel, Precomputed)
-        points = self.views.points[view]
+        points = self.views.points[view][rows]
         if not isinstance(kernel, ElementwiseKernel):
-            return np.concatenate(
-                [
-                    called(kernel, points[few], points[few]).diagonal()
-                    for few in _slices(rows, _ROWS_FOR_DIAGONAL)
-                ]
-            )
+            return own_values(kernel, points)
         key = view, kernel.base
         if key not in own:
-            own[key] = _own_base(kernel.base, points[rows])
+            own[key] = own_base(kernel.base, points)
         return kernel.of_base(own[key])
-
-
-def _slices(rows: slice, size: int) -> Iterator[slice]:
-    for first in range(rows.start, rows.stop, size):
-        yield slice(first, min(first + size, rows.stop))
-
-
-def _own_base(name: str, points: Points) -> FloatArray:
-    """Return the base values of points with themselves."""
-    if name != "inner_products":
-        return np.zeros(points.n_points)
-    values = points.plain() if points.origin is not None else points.values
-    if issparse(values):
-        return np.asarray(values.multiply(values).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", values, values)
 
 
 def moved_origin(values: FloatArray, centre: FloatArray) -> FloatArray:
@@ -630,7 +609,9 @@ def moved_origin(values: FloatArray, centre: FloatArray) -> FloatArray:
     values : ndarray of shape (n, n_landmarks)
         Kernel values between rows and landmarks.
     centre : ndarray of shape (n_landmarks,)
-        Mean of each landmark's values among the landmarks, less the mean of all.
+        Mean of each landmark's values among the landmarks, less half the mean of all:
+        so the means of rows that are taken away say where the origin is (see
+        ``CombinedKernel.squared_norms``).
     """
     values = values - centre.astype(values.dtype)
     values -= values.mean(axis=1, keepdims=True)

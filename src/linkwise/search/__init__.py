@@ -8,7 +8,14 @@ on it, and `run_search` asks, evaluates on an engine and tells until a reason to
 from linkwise.search._base import Search, Searcher, Trial
 from linkwise.search._committee import Committee, matched
 from linkwise.search._domains import Cube, Domain, SparseVectors
-from linkwise.search._evaluator import Evaluator, GivenPairs, Starts, reward_of
+from linkwise.search._evaluator import (
+    Evaluator,
+    GivenPairs,
+    Starts,
+    alone,
+    n_trials,
+    reward_of,
+)
 from linkwise.search._guided import (
     BaggedLinearSearch,
     ForestSearch,
@@ -34,7 +41,9 @@ __all__ = [
     "SparseVectors",
     "Starts",
     "Trial",
+    "alone",
     "matched",
+    "n_trials",
     "reward_of",
     "run_search",
     "search_for",

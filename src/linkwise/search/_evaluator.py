@@ -23,9 +23,31 @@ Reward = Literal["share", "balanced"]
 _MANY_CLUSTERS = 8
 
 
+def n_trials(n_clusters: int) -> int:
+    """Return how many rows are tried for each drawn seed.
+
+    With many clusters, as many as scikit-learn tries: one bad seed of many is not made
+    up for by k-means.
+    """
+    return 2 + int(np.log(n_clusters)) if n_clusters >= _MANY_CLUSTERS else 1
+
+
 def reward_of(closure: Closure, reward: Reward) -> Callable[[IntArray], float]:
     """Return the function that scores labels by the pairs of a closure."""
     return closure.balanced_score if reward == "balanced" else closure.score
+
+
+def alone(weights: FloatArray) -> int | None:
+    """Return the place of the only weight that is not 0, if there is just one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alone(np.array([0.0, 0.3, 0.0])), alone(np.array([0.0, 0.3, 0.1]))
+    (1, None)
+    """
+    places = np.flatnonzero(weights)
+    return int(places[0]) if len(places) == 1 else None
 
 
 class GivenPairs:
@@ -73,7 +95,7 @@ class Starts(NamedTuple):
 
     rows: IntArray  # (m,), those with a pair
     without_pairs: Closure
-    draws: FloatArray  # (n_draws, n_clusters), uniform in [0, 1)
+    draws: FloatArray  # (n_draws, n_clusters, n_trials), uniform in [0, 1)
     is_blind: bool = False  # none of them knows the pairs
     plain: int | None = None  # the kernel under which k-means is plain k-means
 
@@ -194,20 +216,24 @@ class Evaluator:
                 unrest=unrest,
                 draws=draws,
             )
-            for closure, draws in self._starts_of(weights)
+            for closure, draws in self._starts_of(weights, space.core is None)
         ]
         return min(results, key=lambda result: result.objective)
 
     def _starts_of(
-        self, weights: FloatArray
+        self, weights: FloatArray, is_exact: bool
     ) -> list[tuple[Closure, FloatArray | None]]:
-        """Return where k-means starts; the most compact clusters count."""
+        """Return where k-means starts; the most compact clusters count.
+
+        Several trials for each seed are worth their time where distances are at hand.
+        """
         starts = self._starts
         if starts is None:
             return [(self._closure, None)]
-        if starts.plain is not None and weights[starts.plain] == weights.sum():
+        if starts.plain is not None and alone(weights) == starts.plain:
             return [(starts.without_pairs, draws) for draws in starts.draws]
-        blind = (starts.without_pairs, starts.draws[0])
+        draws = starts.draws[0] if is_exact else starts.draws[0][:, :1]
+        blind = (starts.without_pairs, draws)
         is_many = self._n_clusters >= _MANY_CLUSTERS
         has_few_groups = 2 * self._closure.n_linked < self._n_clusters
         if starts.is_blind or (is_many and has_few_groups):
@@ -216,10 +242,10 @@ class Evaluator:
         # a candidate is tried.
         mark = zlib.crc32(weights.tobytes())
         if is_many:
-            return [blind, (self._closure, starts.draws[0] if mark % 2 else None)]
+            return [blind, (self._closure, draws if mark % 2 else None)]
         if mark % 3 == 0:
             return [blind]
-        return [(self._closure, starts.draws[0] if mark % 3 == 1 else None)]
+        return [(self._closure, draws if mark % 3 == 1 else None)]
 
     def relative_objective(self, objective: float, weights: FloatArray) -> float:
         """Return an objective as a share of that of a random clustering."""
