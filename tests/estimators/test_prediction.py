@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csc_array, csr_array, csr_matrix
+from sklearn.base import clone
 
 from linkwise import (
     ConstrainedKernelKMeans,
@@ -161,6 +162,31 @@ class TestForms:
         labels = estimator.fit(blobs.X, constraints=blobs.pairs).labels_
         estimator.fit(blobs.X.astype(np.float32), constraints=blobs.pairs)
         assert_array_equal(estimator.labels_, labels)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"approximation": "landmarks", "n_landmarks": 20},
+            {"approximation": "working_set", "working_rows": 40},
+        ],
+        ids=["exact", "landmarks", "working set"],
+    )
+    @pytest.mark.parametrize("form", [np.asarray, csr_array])
+    def test_float32_rows_are_kept_and_give_the_same_model(self, options, form):
+        rng = np.random.default_rng(0)
+        y = np.arange(90) % 3
+        X = (4.0 * np.eye(3, 60)[y] + rng.normal(size=(90, 60))).astype(np.float32)
+        pairs = Constraints.sample(y, 60, random_state=0)
+        model = KernelCSC(3, n_candidates=15, random_state=0, **options)
+        wide = clone(model).fit(form(X.astype(np.float64)), constraints=pairs)
+        narrow = model.fit(form(X), constraints=pairs)
+        assert narrow._check_data(form(X), reset=False).dtype == np.float32
+        assert_array_equal(narrow.labels_, wide.labels_)
+        assert_array_equal(narrow.history_["score"], wide.history_["score"])
+        new = X[:9] + np.float32(0.5)
+        expected = wide.predict(form(new.astype(np.float64)))
+        assert_array_equal(narrow.predict(form(new)), expected)
 
     def test_memory_order_does_not_matter(self, estimator, overlapping):
         X, _, pairs = overlapping

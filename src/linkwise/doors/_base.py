@@ -115,12 +115,13 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         any sequence of objects, which is then left as it is.
         """
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
+        is_narrow = is_pairwise or self._takes_float32()
         if is_dask_collection(X):
             return self._check_dask(X, is_pairwise, reset=reset)
         options = {
             "accept_sparse": False if is_pairwise else "csr",
             "accept_large_sparse": False,
-            "dtype": [np.float64, np.float32] if is_pairwise else np.float64,
+            "dtype": [np.float64, np.float32] if is_narrow else np.float64,
             "ensure_min_samples": 2 if reset else 1,
         }
         if self._takes_views() and is_several(X):
@@ -141,6 +142,10 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
                 self._forget_features()
             return check_objects(X)
         return validate_data(self, X, reset=reset, **options)
+
+    def _takes_float32(self):
+        """Tell whether rows in single precision are left so."""
+        return False
 
     def _takes_dask(self):
         """Tell whether X may be a Dask collection."""

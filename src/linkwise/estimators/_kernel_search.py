@@ -31,6 +31,7 @@ from linkwise.kernels import (
     Precomputed,
     SeveralSets,
     Standardized,
+    in_double,
 )
 from linkwise.search import Evaluator, matched
 
@@ -270,6 +271,10 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
     def _takes_dask(self):
         return True
 
+    def _takes_float32(self):
+        # Those that are looked at are widened: all of them may be many.
+        return True
+
     _parameter_constraints = {
         **KernelClusterer._parameter_constraints,
         "kernels": [
@@ -302,6 +307,8 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             n_others = self.working_rows if how == "working_set" else None
             work = working_set(given, n_others, self.n_clusters)
             local = work.problem(given)
+        if not is_named(kernels, "precomputed"):
+            local = local._replace(data=in_double(local.data))
         # Spawned, so that kernels which do not need it draw as without it.
         view_seed = int(given.rng.spawn(1)[0].integers(2**31))
         memory = parse_bytes(self.max_memory)

@@ -8,7 +8,7 @@ from linkwise.kernels._bank import (
     gram_seconds,
 )
 from linkwise.kernels._distinct import distinct_rows
-from linkwise.kernels._entries import CombinedKernel, SeveralSets
+from linkwise.kernels._entries import CombinedKernel, SeveralSets, in_double
 from linkwise.kernels._families import (
     RBF,
     Kernel,
@@ -77,6 +77,7 @@ __all__ = [
     "distinct_rows",
     "feature_seconds",
     "gram_seconds",
+    "in_double",
     "landmark_seconds",
     "random_share",
     "as_input",

@@ -63,11 +63,19 @@ class Views(NamedTuple):
 
     def transform(self, view: int, X: Sequence[Any]) -> Points:
         """Return the points of new data in one view."""
-        return self.views[view].transform(X[self.sources[view]])
+        return self.views[view].transform(in_double(X[self.sources[view]]))
 
 
 class SeveralSets(list[Any]):
     """Several data sets with the same rows, one for each source of views."""
+
+
+def in_double(X: Any) -> Any:
+    """Return rows in single precision in double precision, others as they are."""
+    if isinstance(X, SeveralSets):
+        return SeveralSets(map(in_double, X))
+    is_single = getattr(X, "dtype", None) == np.float32
+    return X.astype(np.float64) if is_single else X
 
 
 def sources_of(X: Any) -> SeveralSets:

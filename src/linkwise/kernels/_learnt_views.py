@@ -30,6 +30,8 @@ _VARIANCE_KEPT = 0.999
 _MAX_COMPONENTS = 300
 # Rows among which neighbours are looked for; others are placed by their neighbours.
 _MAX_GRAPH_ROWS = 5_000
+# Memory for distances among which neighbours are found, MiB.
+_WORKING_MEMORY = 256
 _DENSE_GRAPH_ROWS = 500
 # Least eigenvalue by which the place of a new row is divided.
 _LEAST_EIGENVALUE = 0.1
@@ -402,7 +404,9 @@ def _neighbors(index: Any, rows: FloatArray) -> IntArray:
     By plain products of matrices where there is no tree: which of equally far rows
     scikit-learn's compiled loops return depends on threads and on the other rows.
     """
-    with config_context(enable_cython_pairwise_dist=False):
+    with config_context(
+        enable_cython_pairwise_dist=False, working_memory=_WORKING_MEMORY
+    ):
         return np.asarray(index.kneighbors(rows, return_distance=False))
 
 
