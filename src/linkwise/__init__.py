@@ -16,6 +16,7 @@ _HOMES = {
     "SingleKernelCSC": "estimators",
     "KernelBank": "kernels",
     "map_parquet": "doors",
+    "table_pipeline": "tables",
     "ConstraintWarning": "exceptions",
     "InconsistentConstraintsError": "exceptions",
     "InfeasibleConstraintsError": "exceptions",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         InfeasibleConstraintsError,
     )
     from linkwise.kernels import KernelBank
+    from linkwise.tables import table_pipeline
 
 
 def __getattr__(name: str) -> Any:

@@ -12,11 +12,15 @@ from linkwise.cli._options import (
     SEARCH,
     Approximation,
     AsJson,
+    AsKind,
     Columns,
     DataFile,
     Dataset,
+    Decimal,
     DropColumn,
+    Encoding,
     FinalStep,
+    Header,
     IdColumn,
     Kernels,
     LabelsFile,
@@ -29,7 +33,11 @@ from linkwise.cli._options import (
     Search,
     Seed,
     Selection,
+    Separator,
+    Strict,
     TimeLimit,
+    kinds_of_columns,
+    text_options,
 )
 from linkwise.cli._screen import Screen
 
@@ -151,6 +159,12 @@ def cluster(
     id_column: IdColumn = None,
     columns: Columns = None,
     drop_column: DropColumn = None,
+    as_kind: AsKind = None,
+    strict: Strict = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -287,6 +301,7 @@ def cluster(
             parse_n_clusters,
             run_cluster,
         )
+        from linkwise.cli._data import Wishes
 
         given: dict[str, Any] = {
             "kernels": None if kernels is None else kernels.value,
@@ -313,8 +328,10 @@ def cluster(
             out=out,
             model=model,
             id_column=id_column,
-            columns=columns or [],
-            dropped=drop_column or [],
+            wishes=Wishes(
+                columns or [], drop_column or [], kinds_of_columns(as_kind), strict
+            ),
+            written=text_options(separator, decimal, encoding, header),
             method=method.value,
             on_conflict=None if on_conflict is None else on_conflict.value,
             n_jobs=n_jobs,
@@ -344,6 +361,10 @@ def predict(
     out: LabelsFile,
     id_column: IdColumn = None,
     drop_column: DropColumn = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -356,7 +377,8 @@ def predict(
         from linkwise.cli._predict import run_predict
 
         screen = Screen(as_json, quiet)
-        run_predict(model, data, out, id_column, drop_column or [], screen)
+        written = text_options(separator, decimal, encoding, header)
+        run_predict(model, data, out, id_column, drop_column or [], written, screen)
 
 
 @app.command(
@@ -374,6 +396,12 @@ def check(
     id_column: IdColumn = None,
     columns: Columns = None,
     drop_column: DropColumn = None,
+    as_kind: AsKind = None,
+    strict: Strict = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
     clusters: Annotated[
         int | None,
         typer.Option(
@@ -390,13 +418,14 @@ def check(
     """Examine data and pairs without clustering: contradictions, feasibility."""
     with errors_reported(context.obj):
         from linkwise.cli._check import run_check
+        from linkwise.cli._data import Wishes
 
         run_check(
             data,
             pairs,
             id_column,
-            columns or [],
-            drop_column or [],
+            Wishes(columns or [], drop_column or [], kinds_of_columns(as_kind), strict),
+            text_options(separator, decimal, encoding, header),
             clusters,
             Screen(as_json),
         )

@@ -1,6 +1,5 @@
 """The command ``linkwise check``."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +7,17 @@ import numpy as np
 import typer
 
 import linkwise
-from linkwise.cli._data import check_features, read_table
+from linkwise.cli._data import Wishes, read_features, read_table
 from linkwise.cli._errors import ExitCode
 from linkwise.cli._pairs import contradictions, read_pairs
 from linkwise.cli._screen import Screen, Section, counted
-from linkwise.cli._words import pairs_line, pairs_values
+from linkwise.cli._text_files import TextOptions
+from linkwise.cli._words import (
+    columns_values,
+    data_sections,
+    pairs_line,
+    pairs_values,
+)
 from linkwise.constraints import Constraints
 
 _N_SIZES = 10
@@ -22,14 +27,14 @@ def run_check(
     data: Path,
     pairs_path: Path,
     id_column: str | None,
-    columns: Sequence[str],
-    dropped: Sequence[str],
+    wishes: Wishes,
+    written: TextOptions,
     n_clusters: int | None,
     screen: Screen,
 ) -> None:
     """Report on data and pairs; exit with code 4 if they cannot all hold."""
-    table = read_table(data, id_column)
-    features = check_features(table, columns, dropped, screen)
+    table = read_table(data, id_column, written)
+    features, notes, _ = read_features(table, wishes, screen)
     pairs = read_pairs(pairs_path, table)
     found = contradictions(pairs, pairs_path, table)
     sizes = np.bincount(pairs.components(table.n_rows))
@@ -40,6 +45,8 @@ def run_check(
         "pairs": str(pairs_path),
         "rows": table.n_rows,
         "features": features.shape[1],
+        "text_file": None if table.text is None else table.text.described(),
+        "columns": columns_values(notes),
         "must_links": pairs.n_must_link,
         "cannot_links": pairs.n_cannot_link,
         "components": len(sizes),
@@ -51,15 +58,7 @@ def run_check(
             for line, ends, path in found.first
         ],
     }
-    sections: list[Section] = [
-        (
-            "data",
-            [
-                f"{counted(table.n_rows, 'row')}, "
-                f"{counted(features.shape[1], 'feature')}"
-            ],
-        ),
-    ]
+    sections: list[Section] = data_sections(values)
     if found.total:
         n_dropped = _n_pairs(pairs) - _n_pairs(pairs.drop_conflicts())
         values["dropped_by_on_conflict"] = n_dropped

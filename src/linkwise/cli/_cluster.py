@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 import linkwise
-from linkwise.cli._data import Table, check_features, read_table
+from linkwise.cli._data import Table, Wishes, read_features, read_table
 from linkwise.cli._errors import BadInputError, ContradictionError
 from linkwise.cli._outputs import (
     check_labels_path,
@@ -21,10 +21,13 @@ from linkwise.cli._outputs import (
 from linkwise.cli._pairs import contradictions, read_pairs
 from linkwise.cli._scheduler import scheduler_client
 from linkwise.cli._screen import Screen, Section, counted, listed
+from linkwise.cli._text_files import TextOptions
 from linkwise.cli._words import (
     chosen_lines,
     chosen_parts,
     cluster_sizes,
+    columns_values,
+    data_sections,
     pairs_line,
     pairs_values,
     per_cent,
@@ -69,8 +72,8 @@ class ClusterJob:
     out: Path
     model: Path | None = None
     id_column: str | None = None
-    columns: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
+    wishes: Wishes = field(default_factory=Wishes)
+    written: TextOptions = field(default_factory=TextOptions)
     method: str = "kernel"
     on_conflict: str | None = None
     n_jobs: int = 1
@@ -88,13 +91,13 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     outputs = [job.out] if job.model is None else [job.out, job.model]
     check_outputs(outputs, [job.data, job.pairs])
 
-    table = read_table(job.data, job.id_column)
+    table = read_table(job.data, job.id_column, job.written)
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
             f"--clusters {job.n_clusters}."
         )
-    features = check_features(table, job.columns, job.dropped, screen)
+    features, notes, preparation = read_features(table, job.wishes, screen)
     _refuse_one_point(table, np.asarray(features))
     pairs = read_pairs(job.pairs, table)
     kept = _consistent(pairs, job, table, screen)
@@ -112,7 +115,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
-        writers.append((job.model, model_writer(model)))
+        writers.append((job.model, model_writer(_with(preparation, model))))
     write_all(writers)
 
     found: Any = getattr(model, "n_clusters_", job.n_clusters)
@@ -123,6 +126,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "data": str(job.data),
         "rows": table.n_rows,
         "features": features.shape[1],
+        "text_file": None if table.text is None else table.text.described(),
+        "columns": columns_values(notes),
         **pairs_values(kept, table.n_rows),
         "pairs_dropped": _n_pairs(pairs) - _n_pairs(kept),
         "disbelieved": _look_again(model, table),
@@ -142,6 +147,15 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "model": None if job.model is None else str(job.model),
     }
     screen.report(values, _sections(values, search_line(model, fit_seconds)))
+
+
+def _with(preparation: Any, model: Any) -> Any:
+    """Return a model that takes tables as they are, if they had to be prepared."""
+    if preparation is None:
+        return model
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("table", preparation), ("cluster", model)])
 
 
 def parse_n_clusters(text: str, method: str) -> int | str:
@@ -260,6 +274,10 @@ def _approximation(values: dict[str, Any]) -> Section:
     return "rows", [f"{how}; linkwise cluster --approximation exact uses all at once"]
 
 
+def _after(sections: list[Section], title: str) -> int:
+    return [name for name, _ in sections].index(title) + 1
+
+
 def _sections(values: dict[str, Any], search: str) -> list[Section]:
     """Return the summary to read."""
     dropped = values["pairs_dropped"]
@@ -273,13 +291,7 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         )
     what = "features" if values["method"] == "mahalanobis" else "kernels"
     sections: list[Section] = [
-        (
-            "data",
-            [
-                f"{counted(values['rows'], 'row')}, "
-                f"{counted(values['features'], 'feature')}"
-            ],
-        ),
+        *data_sections(values),
         ("pairs", [pairs_line(values)]),
         ("satisfied", [satisfied]),
         ("clusters", [f"{listed(values['cluster_sizes'], 20)} rows"]),
@@ -293,11 +305,10 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         lines = [f"{p['kind']} {p['i']}, {p['j']}" for p in doubtful[:_N_SHOWN]]
         if len(doubtful) > _N_SHOWN:
             lines.append(f"and {len(doubtful) - _N_SHOWN:,} more (--json lists all)")
-        sections.insert(3, ("look again", lines))
+        sections.insert(_after(sections, "satisfied"), ("look again", lines))
     elif dropped:
-        sections.insert(
-            2, ("conflicts", [f"{counted(dropped, 'pair')} left out (the lighter)"])
-        )
+        left_out = f"{counted(dropped, 'pair')} left out (the lighter)"
+        sections.insert(_after(sections, "pairs"), ("conflicts", [left_out]))
     if values["model"]:
         sections.append(("model", [values["model"]]))
     return sections

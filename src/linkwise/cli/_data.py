@@ -1,10 +1,11 @@
 """Data files: read, checked, and every complaint with its place and its remedy."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,18 @@ from linkwise._typing import BoolArray, FloatArray
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._screen import Screen, counted, listed
 from linkwise.cli._text_files import (
-    delimiter_of,
+    TextFile,
+    TextOptions,
     extension,
     line_of_row,
     open_text,
+    reading,
+    recognised,
+    records,
     refuse_ragged,
     require_file,
 )
+from linkwise.tables import ColumnNote, TablePreparation, is_id_like
 
 # Before pandas 3.1 the default is off by a last digit now and then.
 _HAS_EXACT_FLOATS = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
@@ -40,6 +46,7 @@ class Table:
     has_names: bool
     id_column: str | None = None
     ids: list[Any] | None = None
+    text: TextFile | None = None
 
     @property
     def n_rows(self) -> int:
@@ -48,8 +55,8 @@ class Table:
 
     def place(self, row: int) -> str:
         """Return where in the file a row stands."""
-        if extension(self.path) in _TEXT:
-            return f"line {line_of_row(self.path, row)}"
+        if self.text is not None:
+            return f"line {line_of_row(self.text, row)}"
         return f"row {row} (counted from 0)"
 
     def where(self, row: int) -> str:
@@ -61,7 +68,9 @@ class Table:
         return str(row if self.ids is None else self.ids[row])
 
 
-def read_table(path: Path, id_column: str | None) -> Table:
+def read_table(
+    path: Path, id_column: str | None, written: TextOptions | None = None
+) -> Table:
     """Return the content of a data file; its ending tells the format."""
     require_file(path)
     ending = extension(path)
@@ -70,7 +79,9 @@ def read_table(path: Path, id_column: str | None) -> Table:
     elif ending in _PARQUET:
         table = Table(path, _read_parquet(path, id_column), has_names=True)
     elif ending in _TEXT:
-        table = Table(path, _read_text(path, id_column), has_names=True)
+        with reading(path):
+            text = recognised(path, written)
+        table = Table(path, _read_text(text, id_column), text.has_header, text=text)
     else:
         raise BadInputError(
             f"{path}: the ending {ending or 'of the name'!r} is not known; data files "
@@ -81,43 +92,54 @@ def read_table(path: Path, id_column: str | None) -> Table:
     return table if id_column is None else _with_ids(table, id_column)
 
 
-def _read_text(path: Path, id_column: str | None) -> pd.DataFrame:
-    frame = _parsed(path)
+def _read_text(file: TextFile, id_column: str | None) -> pd.DataFrame:
+    frame = _parsed(file)
     for mark in (";", "\t", "|"):
         if frame.shape[1] == 1 and mark in str(frame.columns[0]):
             raise BadInputError(
-                f"{path} seems to have {mark!r} between its fields, but its ending "
-                f"says {delimiter_of(path)!r}. Save it with commas as .csv, or with "
-                "tabs as .tsv."
+                f"{file.path} seems to have {mark!r} between its fields, but not "
+                "equally many in all lines. Say what it is with --separator."
             )
     if id_column in frame.columns:
         # Read again as text: 007 is not 7, and an id "NA" is no gap.
-        ids = _parsed(path, usecols=[id_column], dtype=str, keep_default_na=False)
+        ids = _parsed(file, usecols=[id_column], dtype=str, keep_default_na=False)
         frame[id_column] = ids[id_column].str.strip()
     return frame
 
 
-def _parsed(path: Path, **options: Any) -> pd.DataFrame:
+def _parsed(file: TextFile, **options: Any) -> pd.DataFrame:
     """Return what pandas reads; where it would guess, complain."""
-    with open_text(path) as file, warnings.catch_warnings():
+    first = next(records(file), None)
+    if first is None:
+        raise BadInputError(f"{file.path} is empty.")
+    n_columns = len(first[1])
+    n_rows = None
+    if n_columns == 1:
+        # An empty line is a gap, but for those before and after all others.
+        n_rows = sum(1 for _ in records(file)) - file.has_header
+        options |= {"skip_blank_lines": False, "skiprows": first[0] - 1}
+    if not file.has_header:
+        options |= {"header": None, "names": [str(i) for i in range(n_columns)]}
+    with open_text(file) as opened, warnings.catch_warnings():
         # Rows with more fields than the header would be cut.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return pd.read_csv(
-                file,
-                sep=delimiter_of(path),
+            frame = pd.read_csv(
+                opened,
+                sep=file.separator,
+                decimal=file.decimal,
+                thousands="." if file.decimal == "," else None,
                 index_col=False,
                 skipinitialspace=True,
                 low_memory=False,
                 **_EXACT_FLOATS,
                 **options,
             )
-        except pd.errors.EmptyDataError:
-            raise BadInputError(f"{path} is empty.") from None
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-            refuse_ragged(path)
+            refuse_ragged(file)
             text = str(error).removeprefix("Error tokenizing data. C error: ")
-            raise BadInputError(f"{path} cannot be read: {text}.") from None
+            raise BadInputError(f"{file.path} cannot be read: {text}.") from None
+    return frame if n_rows is None else frame.iloc[:n_rows]
 
 
 def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
@@ -159,7 +181,7 @@ def _read_npy(path: Path) -> pd.DataFrame:
 
 def _with_ids(table: Table, id_column: str) -> Table:
     """Return the table with the id column set apart; ids are unique and complete."""
-    if not table.has_names:
+    if not table.has_names and table.text is None:
         raise BadInputError(
             f"{table.path}: an .npy file has no column names for --id-column; name "
             "rows by their numbers, from 0."
@@ -187,7 +209,7 @@ def _with_ids(table: Table, id_column: str) -> Table:
             f"{id_column!r} must be unique."
         )
     frame = table.frame.drop(columns=id_column)
-    return Table(table.path, frame, True, id_column, _as_ids(column))
+    return replace(table, frame=frame, id_column=id_column, ids=_as_ids(column))
 
 
 def _as_ids(column: "pd.Series[Any]") -> list[Any]:
@@ -206,35 +228,95 @@ def _as_ids(column: "pd.Series[Any]") -> list[Any]:
     return texts
 
 
-def check_features(
-    table: Table, columns: Sequence[str], dropped: Sequence[str], screen: Screen
-) -> pd.DataFrame | FloatArray:
-    """Return the features as estimators take them: finite numbers.
+class Wishes(NamedTuple):
+    """What a person says about columns."""
 
-    Parameters
-    ----------
-    table : Table
-        What was read.
-    columns, dropped : sequence of str
-        Columns to use, all if there are none, and columns to leave out.
-    screen : Screen
-        Gets a note about columns that are probably not meant.
+    columns: Sequence[str] = ()  # to use; all if there are none
+    dropped: Sequence[str] = ()  # to leave out
+    kinds: Mapping[str, str] = MappingProxyType({})  # what columns hold
+    strict: bool = False  # nothing but complete columns of numbers
+
+
+class Features(NamedTuple):
+    """What rows are clustered by."""
+
+    values: Any  # (n_rows, n_features), finite; a frame if the file names columns
+    notes: list[ColumnNote]
+    preparation: TablePreparation | None = None  # unless all were numbers already
+
+
+def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
+    """Return the features of a table, prepared if they are not complete numbers."""
+    frame = chosen_columns(table, wishes)
+    if wishes.strict:
+        return Features(check_features(table, frame), _as_numbers(frame))
+    named = set(resolve_names(table, wishes.columns, "--columns")) | set(wishes.kinds)
+    if _is_plain(frame) and not wishes.kinds:
+        left_out = [
+            ColumnNote(str(name), "id", 0.0)
+            for name in frame.columns
+            if name not in named and is_id_like(str(name), frame[name])
+        ]
+        if len(left_out) == frame.shape[1]:
+            left_out = []  # counting rows is all there is
+        for note in left_out:
+            screen.note(
+                f"column {note.name!r} of {table.path} only names the rows and is left "
+                f"out; --as {_quoted(note.name)}=number takes it in, "
+                f"--id-column {_quoted(note.name)} lets pairs use it."
+            )
+        frame = frame.drop(columns=[note.name for note in left_out])
+        return Features(check_features(table, frame), left_out + _as_numbers(frame))
+    if table.text is not None:
+        refuse_ragged(table.text)
+    numbers = frame.select_dtypes("number")
+    infinite = np.isinf(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
+    _refuse_where(table, numbers, infinite, "infinite value", "Replace")
+    preparation = TablePreparation(dict(wishes.kinds) or None)
+    preparation.set_output(transform="pandas")
+    try:
+        values = preparation.fit_transform(frame)
+    except ValueError as error:
+        raise BadInputError(f"{table.path}: {error}") from None
+    return Features(values, preparation.columns_, preparation)
+
+
+def chosen_columns(table: Table, wishes: Wishes) -> pd.DataFrame:
+    """Return the columns to use."""
+    chosen = resolve_names(table, wishes.columns, "--columns")
+    left_out = set(resolve_names(table, wishes.dropped, "--drop-column"))
+    names = [n for n in chosen or table.frame.columns if n not in left_out]
+    if not names:
+        raise BadInputError(f"{table.path}: no column is left to cluster by.")
+    for name in resolve_names(table, list(wishes.kinds), "--as"):
+        if name not in names:
+            raise BadInputError(f"--as {name}: the column is left out.")
+    return table.frame[names]
+
+
+def _as_numbers(frame: pd.DataFrame) -> list[ColumnNote]:
+    return [ColumnNote(str(name), "number", 0.0) for name in frame.columns]
+
+
+def _is_plain(frame: pd.DataFrame) -> bool:
+    """Tell whether all columns are complete numbers."""
+    return all(
+        pd.api.types.is_numeric_dtype(frame[name].dtype) for name in frame.columns
+    ) and bool(np.isfinite(frame.to_numpy(dtype=np.float64, na_value=np.nan)).all())
+
+
+def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArray:
+    """Return features as estimators take them if they are finite numbers, else raise.
 
     Returns
     -------
     DataFrame or ndarray of shape (n_rows, n_features)
         A frame if the file names its columns.
     """
-    chosen = resolve_names(table, columns, "--columns") or list(table.frame.columns)
-    left_out = set(resolve_names(table, dropped, "--drop-column"))
-    frame = table.frame[[name for name in chosen if name not in left_out]]
-    if frame.shape[1] == 0:
-        raise BadInputError(f"{table.path}: no column is left to cluster by.")
     _refuse_text(table, frame)
     values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     _refuse_where(table, frame, np.isnan(values), "missing value", "Fill in")
     _refuse_where(table, frame, np.isinf(values), "infinite value", "Replace")
-    _note_suspects(table, frame, screen)
     return pd.DataFrame(values, columns=frame.columns) if table.has_names else values
 
 
@@ -263,8 +345,8 @@ def _refuse_text(table: Table, frame: pd.DataFrame) -> None:
     ]
     if not wrong:
         return
-    if extension(table.path) in _TEXT:
-        refuse_ragged(table.path)
+    if table.text is not None:
+        refuse_ragged(table.text)
     lines = []
     for name in wrong[:10]:
         column = frame[name]
@@ -294,8 +376,8 @@ def _refuse_where(
     """Raise if any value is wrong, naming the first."""
     if not wrong.any():
         return
-    if extension(table.path) in _TEXT:
-        refuse_ragged(table.path)
+    if table.text is not None:
+        refuse_ragged(table.text)
     row, column = np.argwhere(wrong)[0].tolist()
     name = frame.columns[column]
     n_columns = int(wrong.any(axis=0).sum())
@@ -305,29 +387,3 @@ def _refuse_where(
         f"all). {remedy} them, remove those rows, or leave the "
         f"{'column' if n_columns == 1 else 'columns'} out with --drop-column."
     )
-
-
-def _note_suspects(table: Table, frame: pd.DataFrame, screen: Screen) -> None:
-    """Tell of what is probably a slip: a saved row index, a file without header."""
-    if not table.has_names:
-        return
-    first = frame.columns[0]
-    if (
-        str(first).startswith("Unnamed: ")
-        and (frame[first].to_numpy() == np.arange(len(frame))).all()
-    ):
-        screen.note(
-            f"the nameless column of {table.path} only counts the rows, yet it is used "
-            f"as a feature; leave it out with --drop-column {_quoted(str(first))}."
-        )
-    names = [str(name) for name in frame.columns]
-    if all(_is_decimal(name) for name in names):
-        screen.note(
-            f"the first line of {table.path} was taken for column names, though it "
-            "holds numbers; if it is data, put a line of names above it."
-        )
-
-
-def _is_decimal(text: str) -> bool:
-    whole, point, rest = text.partition(".")
-    return bool(point) and whole.removeprefix("-").isdecimal() and rest[:1].isdecimal()

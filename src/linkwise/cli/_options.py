@@ -3,12 +3,15 @@
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from linkwise.cli._text_files import TextOptions
+
 # Headings of the help, in groups so that the columns stay narrow.
-COLUMNS, SEARCH, OUTPUT = "Columns", "Search", "Screen"
+COLUMNS, TEXT, SEARCH, OUTPUT = "Columns", "Text files", "Search", "Screen"
 
 _SIZE = re.compile(r"\d+(\.\d*)?\s*([kmgt]i?)?b?", re.IGNORECASE)
 
@@ -104,8 +107,7 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows to cluster: .csv or .tsv with a line of column names (also .gz, "
-        ".bz2, .xz), .parquet, or .npy.",
+        help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .parquet, or .npy.",
         show_default=False,
     ),
 ]
@@ -136,6 +138,61 @@ DropColumn = Annotated[
         metavar="NAME",
         help="Leave out a column; repeat the option for more.",
         show_default=False,
+    ),
+]
+AsKind = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        rich_help_panel=COLUMNS,
+        metavar="NAME=KIND",
+        help="What a column holds, if it is not seen: number, category, text, date or "
+        "id; repeat the option for more.",
+        show_default=False,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        rich_help_panel=COLUMNS,
+        help="Refuse columns that are not complete numbers.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=TEXT,
+        metavar="MARK",
+        help="Between the fields of DATA; tab for a tabulator.",
+        show_default="found out",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=TEXT,
+        metavar="MARK",
+        help="Before decimals: a point or a comma.",
+        show_default="found out",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=TEXT,
+        metavar="NAME",
+        help="Encoding of DATA, such as utf-8, utf-16, latin-1.",
+        show_default="found out",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        rich_help_panel=TEXT,
+        help="Whether the first line of DATA names the columns.",
+        show_default="found out",
     ),
 ]
 LabelsFile = Annotated[
@@ -208,3 +265,44 @@ MaxMemory = Annotated[
         show_default="4GiB",
     ),
 ]
+
+
+def text_options(
+    separator: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    header: bool | None,
+) -> "TextOptions":
+    """Return how a text file is written, checked."""
+    from linkwise.cli._text_files import TextOptions
+
+    if separator is not None:
+        separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator)
+        if len(separator) != 1:
+            raise typer.BadParameter(
+                f"--separator {separator!r} must be one character, or tab."
+            )
+    if decimal is not None:
+        decimal = {"point": ".", "comma": ","}.get(decimal, decimal)
+        if decimal not in (".", ","):
+            raise typer.BadParameter(f"--decimal {decimal!r} must be . or , alone.")
+        if decimal == separator:
+            raise typer.BadParameter(
+                f"--decimal {decimal!r} is also the --separator; they must differ."
+            )
+    return TextOptions(separator, decimal, encoding, header)
+
+
+def kinds_of_columns(given: list[str] | None) -> dict[str, str]:
+    """Return what columns hold, from NAME=KIND."""
+    from linkwise.tables import KINDS
+
+    kinds = {}
+    for text in given or []:
+        name, is_pair, kind = text.rpartition("=")
+        if not is_pair or kind not in KINDS:
+            raise typer.BadParameter(
+                f"--as {text!r} must be NAME=KIND, with a KIND of {', '.join(KINDS)}."
+            )
+        kinds[name] = kind
+    return kinds

@@ -8,8 +8,11 @@ from linkwise.cli._data import Table
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._text_files import (
     COMPRESSIONS,
-    delimiter_of,
+    TextFile,
+    TextOptions,
     extension,
+    reading,
+    recognised,
     records,
     require_file,
 )
@@ -26,8 +29,11 @@ def read_pairs(path: Path, table: Table) -> Constraints:
             f"{path}: a pairs file ends in .csv or .tsv and has the columns i, j, kind "
             "and perhaps weight."
         )
+    file = _text(path)
     try:
-        pairs = Constraints.from_csv(path, table.ids, delimiter=delimiter_of(path))
+        pairs = Constraints.from_csv(
+            path, table.ids, delimiter=file.separator, encoding=file.encoding
+        )
     except (ValueError, csv.Error) as error:
         # The library's way out is an argument that the command does not have.
         message, cut, _ = str(error).partition(' Pass on_unknown="drop"')
@@ -42,6 +48,12 @@ def read_pairs(path: Path, table: Table) -> Constraints:
     if table.ids is None:
         _refuse_outside(path, pairs, table)
     return pairs
+
+
+def _text(path: Path) -> TextFile:
+    """Return how a pairs file is written; its first line names the columns."""
+    with reading(path):
+        return recognised(path, TextOptions(header=True))
 
 
 def _refuse_outside(path: Path, pairs: Constraints, table: Table) -> None:
@@ -79,8 +91,8 @@ def _as_row(text: str) -> int | None:
 
 def _pair_records(path: Path) -> list[tuple[int, str, str, str]]:
     """Return line, i, j and kind of each pair."""
-    all_records = records(path)
-    header = [name.strip() for name in next(all_records)[1]]
+    all_records = records(_text(path))
+    header = [name.strip().lower() for name in next(all_records)[1]]
     places = [header.index(name) for name in ("i", "j", "kind")]
     found = []
     for line, record in all_records:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 import linkwise
-from linkwise.cli._data import Table, check_features, read_table
+from linkwise.cli._data import Table, Wishes, check_features, chosen_columns, read_table
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._outputs import (
     check_labels_path,
@@ -14,7 +16,7 @@ from linkwise.cli._outputs import (
     write_all,
 )
 from linkwise.cli._screen import Screen, counted, listed
-from linkwise.cli._text_files import require_file
+from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
 from linkwise.estimators import (
     ConstrainedKernelKMeans,
@@ -22,6 +24,7 @@ from linkwise.estimators import (
     MahalanobisCSC,
     SingleKernelCSC,
 )
+from linkwise.tables import TablePreparation
 
 _KNOWN = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
 
@@ -32,6 +35,7 @@ def run_predict(
     out: Path,
     id_column: str | None,
     dropped: Sequence[str],
+    written: TextOptions,
     screen: Screen,
 ) -> None:
     """Give the rows of a file the clusters of a model, write them, report."""
@@ -39,9 +43,15 @@ def run_predict(
     check_outputs([out], [model_path, data])
     with screen.notes_of_warnings():
         model = _load(model_path)
-    table = read_table(data, id_column)
-    columns = _columns_of(model, model_path, table, dropped, screen)
-    features = check_features(table, columns, dropped, screen)
+    table = read_table(data, id_column, written)
+    preparation, model = _parts_of(model)
+    if preparation is None:
+        columns = _columns_of(model, model_path, table, dropped, screen)
+        frame = chosen_columns(table, Wishes(columns, dropped))
+        features = check_features(table, frame)
+    else:
+        columns = _needed(preparation, model_path, table, dropped)
+        features = preparation.transform(table.frame[columns])
     with screen.notes_of_warnings():
         labels = model.predict(features)
     write_all([(out, labels_writer(out, table, labels))])
@@ -72,6 +82,29 @@ def run_predict(
     )
 
 
+def _parts_of(model: Any) -> tuple[TablePreparation | None, Any]:
+    """Return the preparation of tables that belongs to a model, and the model."""
+    if isinstance(model, Pipeline):
+        return model["table"], model["cluster"]
+    return None, model
+
+
+def _needed(
+    preparation: TablePreparation, path: Path, table: Table, dropped: Sequence[str]
+) -> list[str]:
+    """Return the columns of a table that a preparation needs."""
+    names = [note.name for note in preparation.columns_ if note.is_used]
+    present = set(map(str, table.frame.columns)) - set(dropped)
+    missing = [name for name in names if name not in present]
+    if missing:
+        raise BadInputError(
+            f"{table.path} lacks {counted(len(missing), 'column')} that {path} was "
+            f"fitted on: {listed(missing)}. The file has "
+            f"{listed(list(table.frame.columns))}."
+        )
+    return names
+
+
 def _load(path: Path) -> Any:
     """Return the model of a file."""
     import joblib
@@ -85,11 +118,12 @@ def _load(path: Path) -> Any:
             f"{path} is not a model of `linkwise cluster --model`: "
             f"{type(error).__name__}: {text}"
         ) from error
-    if not isinstance(model, _KNOWN) or not hasattr(model, "labels_"):
+    own = model[-1] if isinstance(model, Pipeline) and len(model) == 2 else model
+    if not isinstance(own, _KNOWN) or not hasattr(own, "labels_"):
         raise BadInputError(
             f"{path} holds a {type(model).__name__}, not a fitted model of linkwise."
         )
-    if not isinstance(getattr(model, "n_features_in_", None), int):
+    if not isinstance(getattr(own, "n_features_in_", None), int):
         raise BadInputError(
             f"{path}: the model was not fitted on one table; use it from Python."
         )

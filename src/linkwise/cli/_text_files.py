@@ -1,14 +1,17 @@
-"""Lines of CSV and TSV files, found again when a message has to name one."""
+"""CSV and TSV files: how they are written, and lines found again for messages."""
 
 import bz2
+import codecs
 import csv
 import gzip
 import lzma
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from linkwise.cli._errors import BadInputError
 
@@ -18,6 +21,47 @@ _OPENERS: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
 }
 COMPRESSIONS = tuple(_OPENERS)
+# Marks between fields that are recognised, those that text seldom holds first.
+_MARKS = ("\t", ";", "|", ",")
+_MARKS_OF_OLD = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# Records by which it is decided how a file is written.
+_N_LOOKED_AT = 50
+_CHUNK = 2**20
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+")
+
+
+class TextOptions(NamedTuple):
+    """How a text file is written, as far as a person has said it."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file and how it is written."""
+
+    path: Path
+    separator: str
+    decimal: str = "."
+    encoding: str = "utf-8-sig"
+    has_header: bool = True
+
+    def described(self) -> list[str]:
+        """Return what is not as the ending of the name promises, in words."""
+        found = []
+        if self.separator != _separator_by_name(self.path):
+            found.append(f"{self.separator!r} between fields")
+        if self.decimal != ".":
+            found.append("decimal commas")
+        if self.encoding != "utf-8-sig":
+            found.append(f"encoding {self.encoding}")
+        if not self.has_header:
+            found.append("no line of column names")
+        return found
 
 
 def require_file(path: Path) -> None:
@@ -41,9 +85,92 @@ def extension(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def delimiter_of(path: Path) -> str:
-    """Return the character between the fields of a text file."""
+def recognised(path: Path, asked: TextOptions | None = None) -> TextFile:
+    """Return how a text file is written: as was said, else as it looks."""
+    asked = asked or TextOptions()
+    encoding = asked.encoding or _encoding_of(path)
+    usual = asked.separator or _separator_by_name(path)
+    file = TextFile(path, usual, encoding=encoding)
+    if asked.separator is None:
+        file = TextFile(path, _separator_of(file), encoding=encoding)
+    first = [record for _, record in islice(records(file), _N_LOOKED_AT)]
+    decimal = asked.decimal or _decimal_of(file.separator, first)
+    has_header = asked.header
+    if has_header is None:
+        has_header = not first or _is_header(first[0], decimal)
+    return TextFile(path, file.separator, decimal, encoding, has_header)
+
+
+def _separator_by_name(path: Path) -> str:
     return "\t" if extension(path) == ".tsv" else ","
+
+
+def _encoding_of(path: Path) -> str:
+    """Return UTF-16 if a file begins so, UTF-8 if all of it is that, else latin-1."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _open_bytes(path) as file:
+        chunk = file.read(_CHUNK)
+        for mark, name in _MARKS_OF_OLD.items():
+            if chunk.startswith(mark):
+                return name
+        try:
+            while chunk:
+                decoder.decode(chunk)
+                chunk = file.read(_CHUNK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "utf-8-sig"
+
+
+def _separator_of(file: TextFile) -> str:
+    """Return the mark that parts the first records into equally many fields."""
+    for mark in _MARKS:
+        look = TextFile(file.path, mark, encoding=file.encoding)
+        try:
+            counts = {len(r) for _, r in islice(records(look), _N_LOOKED_AT)}
+        except BadInputError:
+            continue
+        if len(counts) == 1 and counts != {1}:
+            return mark
+    return file.separator
+
+
+def _decimal_of(separator: str, first: list[list[str]]) -> str:
+    """Return the mark before decimals: a comma if there are some and no points."""
+    if separator == ",":
+        return "."
+    fields = [field.strip() for record in first for field in record]
+    if any(_WITH_POINT.fullmatch(field) for field in fields):
+        return "."
+    return "," if any(_WITH_COMMA.fullmatch(field) for field in fields) else "."
+
+
+def _is_header(record: list[str], decimal: str) -> bool:
+    """Tell whether a first record names columns: if it does not hold numbers only.
+
+    Numbers that count the columns are names, as other programs write them.
+    """
+    fields = [field.strip() for field in record]
+    if not all(_is_number(field.replace(decimal, ".")) for field in fields if field):
+        return True
+    if not any(fields):
+        return True
+    # A nameless first column is that of an index.
+    names = fields[1:] if not fields[0] else fields
+    if len(names) < 2 and names == fields:
+        return False
+    return any(
+        names == [str(i) for i in range(start, start + len(names))] for start in (0, 1)
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
 
 
 def _open_bytes(path: Path) -> BinaryIO:
@@ -52,61 +179,72 @@ def _open_bytes(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a text file, compressed or not; damage becomes a message."""
-    opener = _OPENERS.get(path.suffix.lower(), open)
+def reading(path: Path, encoding: str = "") -> Iterator[None]:
+    """Turn damage of a file into a message."""
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            yield cast(TextIO, file)
-    except UnicodeDecodeError:
+        yield
+    except UnicodeError as error:
         raise BadInputError(
-            f"{path}, line {_undecodable_line(path)}: not UTF-8 text. "
-            "Save the file with the encoding UTF-8."
+            f"{path} is no text in the encoding {encoding}: {error}. Say which it is "
+            "with --encoding."
+        ) from None
+    except LookupError:
+        raise BadInputError(
+            f"--encoding {encoding} is not known; write for example utf-8, utf-16 or "
+            "latin-1."
         ) from None
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.") from None
 
 
-def _undecodable_line(path: Path) -> int:
-    with _open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return 1
+@contextmanager
+def open_text(file: TextFile) -> Iterator[TextIO]:
+    """Open a text file, compressed or not; damage becomes a message."""
+    opener = _OPENERS.get(file.path.suffix.lower(), open)
+    with reading(file.path, file.encoding):
+        with opener(file.path, "rt", encoding=file.encoding, newline="") as opened:
+            yield cast(TextIO, opened)
 
 
-def records(path: Path) -> Iterator[tuple[int, list[str]]]:
+def records(file: TextFile) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the fields of each record, the header first.
 
-    Blank lines are no records, as for the readers of data and of pairs.
+    Blank lines are no records, unless there is one column: then they are gaps, but for
+    those at the beginning and at the end.
     """
-    with open_text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter_of(path), skipinitialspace=True)
+    with open_text(file) as opened:
+        reader = csv.reader(opened, delimiter=file.separator, skipinitialspace=True)
         start = 1
+        width = 0
+        gaps: list[tuple[int, list[str]]] = []
         try:
             for record in reader:
                 if len(record) > 1 or (record and record[0].strip()):
+                    width = width or len(record)
+                    yield from gaps
+                    gaps = []
                     yield start, record
+                elif width == 1:
+                    gaps.append((start, [""]))
                 start = reader.line_num + 1
         except csv.Error as error:
-            raise BadInputError(f"{path}, line {start}: {error}.") from None
+            raise BadInputError(f"{file.path}, line {start}: {error}.") from None
 
 
-def line_of_row(path: Path, row: int) -> int:
+def line_of_row(file: TextFile, row: int) -> int:
     """Return the line on which a row of the data, counted from 0, begins."""
-    return next(islice(records(path), row + 1, None))[0]
+    return next(islice(records(file), row + file.has_header, None))[0]
 
 
-def refuse_ragged(path: Path) -> None:
-    """Raise if a record has more or fewer fields than the header."""
-    all_records = records(path)
-    _, header = next(all_records)
+def refuse_ragged(file: TextFile) -> None:
+    """Raise if a record has more or fewer fields than the first."""
+    all_records = records(file)
+    _, first = next(all_records)
+    named = "the header names" if file.has_header else "the first line has"
     for line, record in all_records:
-        if len(record) != len(header):
+        if len(record) != len(first):
             raise BadInputError(
-                f"{path}, line {line}: {len(record)} fields, but the header names "
-                f"{len(header)} columns. Check for a missing or an extra "
-                f"{delimiter_of(path)!r}; text that holds one needs quotes."
+                f"{file.path}, line {line}: {len(record)} fields, but {named} "
+                f"{len(first)} columns. Check for a missing or an extra "
+                f"{file.separator!r}; text that holds one needs quotes."
             )

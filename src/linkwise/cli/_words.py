@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from linkwise._typing import IntArray
-from linkwise.cli._screen import counted
+from linkwise.cli._screen import Section, counted
 from linkwise.constraints import Constraints
+from linkwise.tables import ColumnNote
 
 _ENDS = {
     "budget": "all candidates tried",
@@ -21,6 +22,38 @@ _ENDS = {
 }
 _DECIMAL = re.compile(r"\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
 _N_CHOSEN = 10
+# Columns that a summary lists.
+_N_COLUMNS = 30
+
+
+def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
+    """Return what was done with each column."""
+    return [{**note._asdict(), "used": note.is_used} for note in notes]
+
+
+def data_sections(values: dict[str, Any]) -> list[Section]:
+    """Return what was read, and what was done with columns that are no numbers."""
+    lines = [
+        f"{counted(values['rows'], 'row')}, {counted(values['features'], 'feature')}"
+    ]
+    if values.get("text_file"):
+        lines.append(", ".join(values["text_file"]))
+    sections: list[Section] = [("data", lines)]
+    notes = [
+        ColumnNote(c["name"], c["kind"], c["missing"], c["detail"])
+        for c in values["columns"]
+    ]
+    if any(not _is_plain_number(note) for note in notes):
+        shown = [str(note) for note in notes[:_N_COLUMNS]]
+        more = len(notes) - _N_COLUMNS
+        if more > 0:
+            shown.append(f"and {more} more (--json lists all)")
+        sections.append(("columns", shown))
+    return sections
+
+
+def _is_plain_number(note: ColumnNote) -> bool:
+    return note.kind == "number" and not note.missing and not note.detail
 
 
 def chosen_parts(model: Any) -> list[dict[str, Any]]:

@@ -10,14 +10,14 @@ from typing import Any, TextIO
 
 from linkwise.constraints._ids import OnUnknown, positions_by_id
 from linkwise.constraints._tables import (
+    COLUMNS,
     ParsedPairs,
     Rows,
     check_columns,
+    column_names,
     parse_rows,
     table_rows,
 )
-
-COLUMNS = ("i", "j", "kind", "weight")
 
 # 3.0 is what a column of numbers with gaps is saved as.
 _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
@@ -28,11 +28,12 @@ def read_csv(
     ids: Iterable[Any] | None,
     on_unknown: OnUnknown,
     delimiter: str,
+    encoding: str,
 ) -> ParsedPairs:
     """Return the pairs of a CSV file; every message names the file and the line."""
     path = Path(path)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with path.open(newline="", encoding=encoding) as file:
             header, lines, records = _read_records(file, path, delimiter)
     except UnicodeDecodeError:
         raise ValueError(
@@ -66,7 +67,7 @@ def _read_records(
 ) -> tuple[list[str], list[int], list[list[str]]]:
     """Return the header, and the line number and the fields of each record."""
     reader = csv.reader(file, delimiter=delimiter)
-    header = [name.strip() for name in next(reader, [])]
+    header = column_names(name.strip() for name in next(reader, []))
     if not header:
         raise ValueError(f"{path} is empty: its first line must name the columns.")
     check_columns(header, str(path))

@@ -41,7 +41,7 @@ from linkwise.constraints._feasibility import (
     feasibility,
     feasible_range,
 )
-from linkwise.constraints._files import COLUMNS, read_csv, write_csv
+from linkwise.constraints._files import read_csv, write_csv
 from linkwise.constraints._graphs import must_link_components
 from linkwise.constraints._ids import (
     OnUnknown,
@@ -54,6 +54,7 @@ from linkwise.constraints._restrict import entailed_inside, row_numbers
 from linkwise.constraints._sampling import draw_pairs, label_codes, spanning_pairs
 from linkwise.constraints._tables import (
     CANNOT_LINK,
+    COLUMNS,
     MUST_LINK,
     parse_rows,
     table_rows,
@@ -311,6 +312,7 @@ float or None, default=None
         ids: Iterable[Any] | None = None,
         on_unknown: OnUnknown = "raise",
         delimiter: str = ",",
+        encoding: str = "utf-8-sig",
     ) -> "Constraints":
         """Read pairs from a CSV file with the columns of :meth:`from_table`.
 
@@ -325,6 +327,8 @@ float or None, default=None
             What to do with a pair whose id is not in ``ids``.
         delimiter : str, default=","
             Character between the fields.
+        encoding : str, default="utf-8-sig"
+            Encoding of the text: UTF-8, with or without a mark at the beginning.
 
         Returns
         -------
@@ -340,7 +344,7 @@ float or None, default=None
         ...     Constraints.from_csv(path)
         Constraints(n_must_link=1, n_cannot_link=0)
         """
-        return cls(*read_csv(path, ids, on_unknown, delimiter))
+        return cls(*read_csv(path, ids, on_unknown, delimiter, encoding))
 
     @classmethod
     def sample(

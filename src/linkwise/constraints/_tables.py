@@ -15,6 +15,7 @@ from linkwise.constraints._ids import (
     unknown_id_message,
 )
 
+COLUMNS = ("i", "j", "kind", "weight")
 MUST_LINK, CANNOT_LINK = "must-link", "cannot-link"
 _KINDS = {
     **dict.fromkeys(("must-link", "mustlink", "must", "ml", "1", "+1"), MUST_LINK),
@@ -56,17 +57,42 @@ def parse_kind(kind: object) -> str | None:
 
 
 def table_rows(table: Any) -> Rows:
-    """Return the columns of a data frame, a dict of columns or a list of tuples."""
-    if hasattr(table, "columns") or isinstance(table, Mapping):
-        names = list(table.columns if hasattr(table, "columns") else table)
-        check_columns(names, "the table")
-        columns = {name: _as_list(table[name]) for name in names}
-        if len({len(columns[name]) for name in names}) > 1:
-            lengths = {name: len(columns[name]) for name in names}
-            raise ValueError(f"The columns of the table differ in length: {lengths}.")
-        weight = columns.get("weight")
-        return Rows(columns["i"], columns["j"], columns["kind"], weight, _table_row)
-    return _tuple_rows(list(table))
+    """Return the columns of a data frame, a dict of columns, or of a list of rows.
+
+    A row is a tuple or a dict; the case of column names does not matter.
+    """
+    if hasattr(table, "collect") and not hasattr(table, "__len__"):
+        table = table.collect()  # a lazy frame of polars
+    if not hasattr(table, "columns") and not isinstance(table, Mapping):
+        table = list(table)
+        if not table or not all(isinstance(entry, Mapping) for entry in table):
+            return _tuple_rows(table)
+        table = {name: [row.get(name) for row in table] for name in table[0]}
+    names = list(table.columns if hasattr(table, "columns") else table)
+    called = column_names(names)
+    check_columns(called, "the table")
+    columns = {
+        name: _as_list(table[own]) for name, own in zip(called, names, strict=True)
+    }
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = {name: len(column) for name, column in columns.items()}
+        raise ValueError(f"The columns of the table differ in length: {lengths}.")
+    weight = columns.get("weight")
+    return Rows(columns["i"], columns["j"], columns["kind"], weight, _table_row)
+
+
+def column_names(names: Iterable[Any]) -> list[Any]:
+    """Return names of columns, those that are known in lower case.
+
+    Examples
+    --------
+    >>> column_names(["I", " J", "Kind", "Note"])
+    ['i', 'j', 'kind', 'Note']
+    """
+    return [
+        plain if (plain := str(name).strip().lower()) in COLUMNS else name
+        for name in names
+    ]
 
 
 def _table_row(row: int) -> str:
