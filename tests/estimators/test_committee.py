@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
 
 from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
 from linkwise.estimators._committee import choose, contradict
@@ -167,8 +168,8 @@ class TestJudgement:
         starts = Starts(
             pairs.points,
             Constraints().closure(n),
-            np.random.default_rng(0).random((5, k)),
-            plain=bank.plain,
+            np.random.default_rng(0).random((5, k, 1)),
+            plain=bank.plain.kernel,
             **options,
         )
         return bank, Evaluator(
@@ -214,7 +215,7 @@ class TestJudgement:
             pairs = Constraints.sample(y, 30, random_state=seed)
             model = KernelCSC(10, n_candidates=30, random_state=seed)
             model.fit(X, constraints=pairs)
-            plain = model.kernel_names_.index("Linear() on unit")
+            plain = model.kernel_names_.index("Linear() on standardized")
             alone = model.history_.iloc[:, 3 + plain] == 1.0
             floor = model.history_["score"][alone].max()
             weights = model.history_.iloc[:, 3:].to_numpy()
@@ -223,7 +224,7 @@ class TestJudgement:
 
 
 class TestCredit:
-    """Rows of many columns: plain k-means stays unless several pairs speak against."""
+    """Rows of one length: plain k-means stays unless several pairs speak against."""
 
     labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1]])
     weights = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
@@ -251,12 +252,12 @@ class TestCredit:
     def test_it_is_given_to_angles_alone(self):
         rng = np.random.default_rng(0)
         few, many = rng.normal(size=(30, 5)), rng.normal(size=(30, 60))
-        table = KernelBank.build(few, "rich", rng=rng)
-        texts = KernelBank.build(many, "rich", rng=rng)
-        sparse = KernelBank.build(csr_array(np.abs(many)), "rich", rng=rng)
-        assert table.plain.credit == 0.0
-        assert table.names[table.plain.kernel] == "Linear() on standardized"
-        for bank in (texts, sparse):
+        for rows in (few, normalize(few), many):
+            table = KernelBank.build(rows, "rich", rng=rng)
+            assert table.plain.credit == 0.0
+            assert table.names[table.plain.kernel] == "Linear() on standardized"
+        for rows in (normalize(many).astype(np.float32), csr_array(np.abs(many))):
+            bank = KernelBank.build(rows, "rich", rng=rng)
             assert bank.plain.credit == 5.0
             assert bank.names[bank.plain.kernel] == "Linear() on unit"
         assert KernelBank.build(few, [RBF(1.0)], rng=rng).plain is None

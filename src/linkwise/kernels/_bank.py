@@ -19,7 +19,6 @@ from linkwise.kernels._entries import (
 from linkwise.kernels._evaluation import Base, Evaluation, PackedBase
 from linkwise.kernels._families import ElementwiseKernel, Linear, Precomputed
 from linkwise.kernels._jit import combine_sums, mirror
-from linkwise.kernels._learnt_views import Reduced, Unit
 from linkwise.kernels._packed import (
     ROWS_PER_BLOCK,
     blocks,
@@ -79,9 +78,9 @@ class Plain(NamedTuple):
     credit: float  # number of pairs by which other clusters have to be better
 
 
-# Rows of many columns, and texts above all, are made to be compared by their angles: a
-# few pairs do not tell that this is wrong.
-_PLAIN_VIEWS = [(Unit(), 5.0), (Reduced(Unit()), 5.0), (Standardized(), 0.0)]
+# Rows of one length, such as embeddings of texts, are made to be compared by their
+# angles: a few pairs do not tell that this is wrong.
+_CREDIT_OF_ANGLES = 5.0
 
 
 class ScaledKernels:
@@ -114,10 +113,12 @@ class ScaledKernels:
             for i, (view, kernel) in enumerate(self._entries)
             if view is not None and isinstance(kernel, Linear)
         }
-        for looked_for, credit in _PLAIN_VIEWS:
-            for i, view in linear.items():
-                if view == looked_for:
-                    return Plain(i, credit)
+        for i, view in linear.items():
+            if getattr(view, "had_one_length", False):
+                return Plain(i, _CREDIT_OF_ANGLES)
+        for i, view in linear.items():
+            if view == Standardized():
+                return Plain(i, 0.0)
         return None
 
     @property

@@ -30,6 +30,8 @@ _VARIANCE_KEPT = 0.999
 _MAX_COMPONENTS = 300
 # Rows among which neighbours are looked for; others are placed by their neighbours.
 _MAX_GRAPH_ROWS = 5_000
+# Difference of lengths that rounding to single precision may cause, relative.
+_ROUNDING = 1e-4
 # Memory for distances among which neighbours are found, MiB.
 _WORKING_MEMORY = 256
 _DENSE_GRAPH_ROWS = 500
@@ -177,6 +179,8 @@ class Unit:
 
     spread: Literal["own", "half", "within"] = "own"
 
+    # Whether rows are as they were.
+    had_one_length: bool = field(default=False, repr=False, compare=False)
     _mean: FloatArray | None = field(default=None, repr=False, compare=False)  # (d,)
     _map: FloatArray | None = field(default=None, repr=False, compare=False)  # (d, c)
 
@@ -197,7 +201,9 @@ class Unit:
         share = weight / weight.sum()
         mean = share @ rows
         if self.spread == "own":
-            return replace(self, _mean=mean)
+            lengths = np.linalg.norm(X, axis=1)
+            is_alike = bool(np.ptp(lengths) <= _ROUNDING * lengths.max())
+            return replace(self, had_one_length=is_alike, _mean=mean)
         components, variances = _principal(rows - mean, share)
         if self.spread == "half":
             found = components / variances**0.25
@@ -226,6 +232,11 @@ class Reduced:
     def least_groups(self) -> int:
         """Number of groups that the view needs."""
         return getattr(self.view, "least_groups", 0)
+
+    @property
+    def had_one_length(self) -> bool:
+        """Whether the view is that of rows of length 1."""
+        return getattr(self.view, "had_one_length", False)
 
     def fit_transform(
         self,

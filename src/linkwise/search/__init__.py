@@ -13,7 +13,6 @@ from linkwise.search._evaluator import (
     GivenPairs,
     Starts,
     alone,
-    n_trials,
     reward_of,
 )
 from linkwise.search._guided import (
@@ -43,7 +42,6 @@ __all__ = [
     "Trial",
     "alone",
     "matched",
-    "n_trials",
     "reward_of",
     "run_search",
     "search_for",

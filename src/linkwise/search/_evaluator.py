@@ -23,15 +23,6 @@ Reward = Literal["share", "balanced"]
 _MANY_CLUSTERS = 8
 
 
-def n_trials(n_clusters: int) -> int:
-    """Return how many rows are tried for each drawn seed.
-
-    With many clusters, as many as scikit-learn tries: one bad seed of many is not made
-    up for by k-means.
-    """
-    return 2 + int(np.log(n_clusters)) if n_clusters >= _MANY_CLUSTERS else 1
-
-
 def reward_of(closure: Closure, reward: Reward) -> Callable[[IntArray], float]:
     """Return the function that scores labels by the pairs of a closure."""
     return closure.balanced_score if reward == "balanced" else closure.score
@@ -95,7 +86,8 @@ class Starts(NamedTuple):
 
     rows: IntArray  # (m,), those with a pair
     without_pairs: Closure
-    draws: FloatArray  # (n_draws, n_clusters, n_trials), uniform in [0, 1)
+    # (n_draws, n_clusters, n_trials), uniform in [0, 1); plain k-means takes all
+    draws: FloatArray
     is_blind: bool = False  # none of them knows the pairs
     plain: int | None = None  # the kernel under which k-means is plain k-means
 
@@ -216,23 +208,20 @@ class Evaluator:
                 unrest=unrest,
                 draws=draws,
             )
-            for closure, draws in self._starts_of(weights, space.core is None)
+            for closure, draws in self._starts_of(weights)
         ]
         return min(results, key=lambda result: result.objective)
 
     def _starts_of(
-        self, weights: FloatArray, is_exact: bool
+        self, weights: FloatArray
     ) -> list[tuple[Closure, FloatArray | None]]:
-        """Return where k-means starts; the most compact clusters count.
-
-        Several trials for each seed are worth their time where distances are at hand.
-        """
+        """Return where k-means starts; the most compact clusters count."""
         starts = self._starts
         if starts is None:
             return [(self._closure, None)]
         if starts.plain is not None and alone(weights) == starts.plain:
             return [(starts.without_pairs, draws) for draws in starts.draws]
-        draws = starts.draws[0] if is_exact else starts.draws[0][:, :1]
+        draws = starts.draws[0][:, :1]
         blind = (starts.without_pairs, draws)
         is_many = self._n_clusters >= _MANY_CLUSTERS
         has_few_groups = 2 * self._closure.n_linked < self._n_clusters
