@@ -469,7 +469,7 @@ def test_without_pairs_the_metric_is_the_identity(constraints):
 def test_pairs_of_equal_rows_are_left_out(few_sweeps):
     X, pairs = draw_problem(seed=2)
     wider = np.vstack([X, X[:1], X[:1]])
-    extra = pairs | Constraints([(12, 13)])
+    extra = Constraints([*pairs.must_link, (12, 13)], pairs.cannot_link)
     expected = ITML().fit(X, constraints=pairs)
     model = ITML().fit(wider, constraints=extra)
     assert_array_equal(model.bounds_, expected.bounds_)

@@ -56,7 +56,11 @@ class TestText:
         assert len(found["text_file"]) == len(said)
         for words, expected in zip(found["text_file"], said, strict=True):
             assert expected in words
-        assert all(column["detail"] == "" for column in found["columns"])
+        assert found["columns"][0]["detail"] == ""
+
+    def test_dates_with_points_are_no_numbers(self, check):
+        text = "x;since\n1,5;01.12.2021\n3,5;24.12.2021\n0,5;31.01.2020\n"
+        assert kinds(check(text)) == {"x": "number", "since": "date"}
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
     def test_encodings_are_found(self, check, encoding):

@@ -26,7 +26,8 @@ def problem():
     rng = np.random.default_rng(0)
     y = np.arange(160) % K
     X = 6.0 * rng.normal(size=(K, 3))[y] + rng.normal(size=(160, 3))
-    return np.r_[X, FAR], Constraints.sample(y, 80, random_state=0)
+    drawn = Constraints.sample(y, 80, random_state=0)
+    return np.r_[X, FAR], Constraints(drawn.must_link, drawn.cannot_link)
 
 
 @pytest.fixture(scope="module")

@@ -224,7 +224,8 @@ class TestForms:
         times[np.setdiff1d(np.arange(len(X)), pairs.points)] = 3
         extra = np.repeat(np.arange(len(X)), times - 1)
         once = make().fit(X, constraints=pairs, sample_weight=times)
-        repeated = make().fit(np.concatenate([X, X[extra]]), constraints=pairs)
+        same = Constraints(pairs.must_link, pairs.cannot_link)  # for any number of rows
+        repeated = make().fit(np.concatenate([X, X[extra]]), constraints=same)
         assert_array_equal(once.labels_, repeated.labels_[: len(X)])
         assert_array_equal(once.labels_[extra], repeated.labels_[len(X) :])
         assert once.objective_ == pytest.approx(repeated.objective_, rel=1e-5)

@@ -128,7 +128,6 @@ def _parsed(file: TextFile, **options: Any) -> pd.DataFrame:
                 opened,
                 sep=file.separator,
                 decimal=file.decimal,
-                thousands="." if file.decimal == "," else None,
                 index_col=False,
                 skipinitialspace=True,
                 low_memory=False,

@@ -70,10 +70,12 @@ def check_constraints(
             "The constraints hold names, not positions: pass sample_id, the id of each "
             "row of the data, or call constraints.locate(ids)."
         )
-    elif sparse.issparse(constraints) and constraints.shape[0] != n_samples:
+    elif pairs.n_samples not in (None, n_samples):
         raise ValueError(
-            f"The matrix of pairs has shape {constraints.shape}, but the data have "
-            f"{n_samples} rows."
+            f"The constraints are for {pairs.n_samples} rows, but the data have "
+            f"{n_samples}. Pass pairs.restrict(rows) with those rows; in a "
+            "cross-validation pass sample_id, the id of each row, beside the "
+            "constraints."
         )
     pairs.check_range(n_samples)
     return pairs if y is None else pairs | _from_partial_labels(y, n_samples)

@@ -89,6 +89,10 @@ class Constraints:
     must_link_weight, cannot_link_weight : array-like of shape (n_pairs,), \
 float or None, default=None
         Positive weight of each pair, or one for all. None is 1.
+    n_samples : int or None, default=None
+        Number of rows of the data that the pairs are for, if it is known: estimators
+        then refuse data with another number of rows, such as a fold of a
+        cross-validation. Pairs made of labels, a matrix or ids know it.
 
     Attributes
     ----------
@@ -96,6 +100,8 @@ float or None, default=None
         Canonical pairs, read-only; dtype intp for positions, object for names.
     must_link_weight, cannot_link_weight : ndarray of float64
         Their weights, read-only.
+    n_samples : int or None
+        Number of rows of the data, if it is known; no part of a comparison.
 
     Examples
     --------
@@ -114,6 +120,7 @@ float or None, default=None
     cannot_link: Pairs  # (c, 2)
     must_link_weight: FloatArray  # (m,)
     cannot_link_weight: FloatArray  # (c,)
+    n_samples: int | None
 
     def __init__(
         self,
@@ -121,6 +128,7 @@ float or None, default=None
         cannot_link: PairsLike = (),
         must_link_weight: WeightsLike = None,
         cannot_link_weight: WeightsLike = None,
+        n_samples: int | None = None,
     ) -> None:
         must = as_pairs(must_link, "must_link")
         cannot = as_pairs(cannot_link, "cannot_link")
@@ -138,16 +146,21 @@ float or None, default=None
         if names is not None:
             must, cannot = decode_names(must, names), decode_names(cannot, names)
         values = (must, cannot, must_weight, cannot_weight)
-        self.__setstate__(dict(zip(_ARRAYS, values, strict=True)))
+        self.__setstate__(
+            {**dict(zip(_ARRAYS, values, strict=True)), "n_samples": n_samples}
+        )
+        if n_samples is not None and names is None:
+            self.check_range(n_samples)
 
-    def __getstate__(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays only: closures can be computed again."""
-        return {name: getattr(self, name) for name in _ARRAYS}
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what was given: closures can be computed again."""
+        return {name: getattr(self, name) for name in (*_ARRAYS, "n_samples")}
 
-    def __setstate__(self, state: dict[str, npt.NDArray[Any]]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over canonical arrays and lock them."""
-        for name, array in state.items():
-            object.__setattr__(self, name, read_only(array))
+        for name in _ARRAYS:
+            object.__setattr__(self, name, read_only(state[name]))
+        object.__setattr__(self, "n_samples", state.get("n_samples"))
         object.__setattr__(self, "_closures", {})
 
     def __repr__(self) -> str:
@@ -241,7 +254,8 @@ float or None, default=None
         >>> pairs.must_link.tolist(), pairs.cannot_link.tolist()
         ([[0, 3], [1, 5], [3, 4]], [[0, 1]])
         """
-        return cls(*spanning_pairs(label_codes(y, unknown)))
+        codes = label_codes(y, unknown)
+        return cls(*spanning_pairs(codes), n_samples=len(codes))
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> "Constraints":
@@ -268,8 +282,10 @@ float or None, default=None
         [[1, 2]]
         """
         pairs, values = signed_entries(matrix)
+        is_matrix = hasattr(matrix, "shape")
         must, cannot = values > 0, values < 0
-        return cls(pairs[must], pairs[cannot], values[must], -values[cannot])
+        parts = pairs[must], pairs[cannot], values[must], -values[cannot]
+        return cls(*parts, n_samples=matrix.shape[0] if is_matrix else len(matrix))
 
     @classmethod
     def from_table(
@@ -303,7 +319,9 @@ float or None, default=None
         >>> Constraints.from_table(rows, ids=["ann", "bob", "eve"]).cannot_link
         array([[1, 2]])
         """
-        return cls(*parse_rows(table_rows(table), ids, on_unknown))
+        ids = None if ids is None else list(ids)
+        found = parse_rows(table_rows(table), ids, on_unknown)
+        return cls(*found, n_samples=None if ids is None else len(ids))
 
     @classmethod
     def from_csv(
@@ -344,7 +362,9 @@ float or None, default=None
         ...     Constraints.from_csv(path)
         Constraints(n_must_link=1, n_cannot_link=0)
         """
-        return cls(*read_csv(path, ids, on_unknown, delimiter, encoding))
+        ids = None if ids is None else list(ids)
+        found = read_csv(path, ids, on_unknown, delimiter, encoding)
+        return cls(*found, n_samples=None if ids is None else len(ids))
 
     @classmethod
     def sample(
@@ -392,7 +412,7 @@ float or None, default=None
         rng = np.random.default_rng(random_state)
         pairs = inside[draw_pairs(len(inside), n_pairs, rng)]
         same = codes[pairs[:, 0]] == codes[pairs[:, 1]]
-        return cls(pairs[same], pairs[~same])
+        return cls(pairs[same], pairs[~same], n_samples=len(codes))
 
     # Ways out ----------------------------------------------------------------
 
@@ -477,6 +497,7 @@ float or None, default=None
         return self._moved(
             locate_pairs(self.must_link, positions, on_unknown, "must_link"),
             locate_pairs(self.cannot_link, positions, on_unknown, "cannot_link"),
+            len(positions),
         )
 
     def restrict(self, rows: npt.ArrayLike, *, closed: bool = False) -> "Constraints":
@@ -509,7 +530,7 @@ float or None, default=None
         source = self._entailed_on(kept) if closed else self
         new = np.full(n_points, -1, dtype=np.intp)
         new[kept] = np.arange(len(kept))
-        return source._moved(new[source.must_link], new[source.cannot_link])
+        return source._moved(new[source.must_link], new[source.cannot_link], len(kept))
 
     def _entailed_on(self, rows: IntArray) -> "Constraints":
         """Return pairs among the rows that entail what these do, same positions."""
@@ -518,7 +539,9 @@ float or None, default=None
         n_points = max(given.n_points, int(rows.max(initial=-1)) + 1)
         return Constraints(*entailed_inside(given, rows, n_points))
 
-    def _moved(self, must_link: IntArray, cannot_link: IntArray) -> "Constraints":
+    def _moved(
+        self, must_link: IntArray, cannot_link: IntArray, n_samples: int
+    ) -> "Constraints":
         """Return pairs under new indices; those with a negative end are dropped."""
         must, cannot = (must_link >= 0).all(axis=1), (cannot_link >= 0).all(axis=1)
         return Constraints(
@@ -526,6 +549,7 @@ float or None, default=None
             cannot_link[cannot],
             self.must_link_weight[must],
             self.cannot_link_weight[cannot],
+            n_samples,
         )
 
     def subset(
@@ -557,6 +581,7 @@ float or None, default=None
             self.cannot_link[cannot],
             self.must_link_weight[must],
             self.cannot_link_weight[cannot],
+            self.n_samples,
         )
 
     def merge(self, other: "Constraints") -> "Constraints":
@@ -586,11 +611,17 @@ float or None, default=None
                 "Named pairs and positions cannot be merged: call .locate(ids) on the "
                 "named ones first."
             )
-        arrays = (
-            np.concatenate([getattr(self, name), getattr(other, name)])
+        sizes = {self.n_samples, other.n_samples} - {None}
+        if len(sizes) > 1:
+            raise ValueError(
+                f"Pairs for {self.n_samples} rows and pairs for {other.n_samples} rows "
+                "cannot be merged."
+            )
+        arrays: Any = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in _ARRAYS
-        )
-        return Constraints(*arrays)
+        }
+        return Constraints(**arrays, n_samples=next(iter(sizes), None))
 
     __or__ = merge
 

@@ -65,7 +65,7 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     that would be grown with less than three rows for each cluster: it tells these rows
     apart and nothing else. Sparse rows are first reduced to a few columns.
     """
-    if X.shape[0] < 3:
+    if X.shape[0] < 3 or not _varies(X):
         return []
     names = [name]
     n_groups = 0 if known is None else known.n_groups
@@ -80,6 +80,13 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
         return views
     reduction = _reduction(X)
     return [Reduced(view, reduction) for view in views]
+
+
+def _varies(X: Any) -> bool:
+    """Tell whether any two rows differ: of equal ones a forest would make noise."""
+    if issparse(X):
+        return bool((X.max(axis=0) != X.min(axis=0)).nnz)
+    return bool((X.max(axis=0) != X.min(axis=0)).any())
 
 
 @dataclass(frozen=True)
