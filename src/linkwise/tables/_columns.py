@@ -54,14 +54,35 @@ def without_gaps_in_words(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return a column in which words for a missing value are missing values."""
     if pd.api.types.is_numeric_dtype(column.dtype) or is_date(column):
         return column
-    text = column.astype(object).where(column.notna(), None)
-    text = text.map(lambda value: value.strip() if isinstance(value, str) else value)
-    is_gap = text.map(lambda v: v is None or (isinstance(v, str) and _is_gap(v)))
-    return text.where(~is_gap.astype(bool), None)
+    is_gap = column.isna().to_numpy()
+    values = [
+        None if gap or _is_gap(value) else _stripped(value)
+        for value, gap in zip(column.tolist(), is_gap, strict=True)
+    ]
+    return pd.Series(values, index=column.index, dtype=object)
 
 
-def _is_gap(text: str) -> bool:
-    return text.lower() in _NO_VALUE
+def _is_gap(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().lower() in _NO_VALUE
+
+
+def _stripped(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def texts_of(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return values as texts; a whole number is written alike in any type."""
+    is_gap = column.isna().to_numpy()
+    values = [
+        None if gap else _text(value)
+        for value, gap in zip(column.tolist(), is_gap, strict=True)
+    ]
+    return pd.Series(values, index=column.index, dtype=object)
+
+
+def _text(value: Any) -> str:
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if is_whole else str(value)
 
 
 def is_date(column: "pd.Series[Any]") -> bool:
@@ -82,7 +103,7 @@ def kind_of(name: str, column: "pd.Series[Any]") -> tuple[str, str]:
         if values.nunique() == 1:
             return "constant", ""
         return ("id", "") if is_id_like(name, column) else ("number", "")
-    texts = values.astype(str)
+    texts = texts_of(values).astype(str)
     if texts.nunique() == 1:
         return "constant", ""
     lower = set(texts.str.lower())
@@ -156,7 +177,7 @@ def dates_of(column: "pd.Series[Any]") -> "pd.Series[Any]":
     if is_date(column):
         found = column
     else:
-        texts = column.astype(object).map(lambda v: None if v is None else str(v))
+        texts = texts_of(column)
         found = _parsed_dates(texts, day_first=False)
         other = _parsed_dates(texts, day_first=True)
         if other.notna().sum() > found.notna().sum():

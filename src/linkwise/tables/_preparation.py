@@ -14,9 +14,9 @@ from linkwise.tables._columns import (
     KINDS,
     ColumnNote,
     dates_of,
-    is_date,
     kind_of,
     numbers_of,
+    texts_of,
     without_gaps_in_words,
 )
 
@@ -213,10 +213,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if note.kind == "date":
                 found[note.name] = dates_of(column)
             else:
-                if is_date(column) or not column.dtype == object:
-                    column = column.astype(object).where(column.notna(), None)
-                texts = column.map(lambda v: v if v is None else str(v))
-                texts = texts.astype("str")
+                texts = texts_of(column).astype("str")
                 is_category = note.kind == "category"
                 found[note.name] = texts.astype("category") if is_category else texts
         return pd.DataFrame(found, index=frame.index)
