@@ -30,8 +30,10 @@ _VARIANCE_KEPT = 0.999
 _MAX_COMPONENTS = 300
 # Rows among which neighbours are looked for; others are placed by their neighbours.
 _MAX_GRAPH_ROWS = 5_000
-# Difference of lengths that rounding to single precision may cause, relative.
-_ROUNDING = 1e-4
+# Difference of lengths that rounding to half precision may cause, relative, and the
+# share of rows that must be alike; a text without a known word has length 0.
+_ROUNDING = 1e-3
+_LEAST_ALIKE = 0.95
 # Memory for distances among which neighbours are found, MiB.
 _WORKING_MEMORY = 256
 _DENSE_GRAPH_ROWS = 500
@@ -209,7 +211,9 @@ class Unit:
         mean = share @ rows
         if self.spread == "own":
             lengths = np.linalg.norm(X, axis=1)
-            is_alike = bool(np.ptp(lengths) <= _ROUNDING * lengths.max())
+            usual = np.median(lengths)
+            is_usual = np.abs(lengths - usual) <= _ROUNDING * usual
+            is_alike = bool(usual > 0.0 and is_usual.mean() >= _LEAST_ALIKE)
             return replace(self, had_one_length=is_alike, _mean=mean)
         components, variances = _principal(rows - mean, share)
         if self.spread == "half":
