@@ -849,7 +849,7 @@ class TestBanks:
             )
             np.testing.assert_allclose(got, exact, rtol=0, atol=1e-4 * exact.max())
 
-    @pytest.mark.parametrize("case", ODD)
+    @pytest.mark.parametrize("case", sorted(set(ODD) - {"equal rows"}))
     def test_odd_data_make_a_bank(self, case):
         X, groups, n_clusters = ODD[case]
         bank = KernelBank.build(X, "rich", known=Known(groups, n_clusters))
@@ -857,18 +857,11 @@ class TestBanks:
         assert np.isfinite(bank.combine(weights).gram).all()
         assert np.isfinite(bank.kernel(weights)(X[:3] + 1e-3 * X.std())).all()
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "whitened",
-            pytest.param(
-                "diffusion",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("name", ["whitened", "diffusion", "rich"])
     def test_rows_that_are_all_equal_are_an_error(self, name):
+        X, groups, n_clusters = ODD["equal rows"]
         with pytest.raises(ValueError, match="None of the .* tells the rows"):
-            self.build([name], np.full((N, 2), 0.1))
+            KernelBank.build(X, [name], known=Known(groups, n_clusters))
 
     def test_an_unknown_name_is_answered_with_the_names_there_are(self):
         X, groups = draw()
