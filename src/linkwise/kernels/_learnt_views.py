@@ -67,10 +67,11 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     that would be grown with less than three rows for each cluster: it tells these rows
     apart and nothing else. Sparse rows are first reduced to a few columns.
     """
-    if X.shape[0] < 3:
+    varies = _varies(X)
+    if X.shape[0] < 3 or (issparse(X) and not varies):
         return []
     names = [name]
-    n_groups = 0 if known is None or not _varies(X) else known.n_groups
+    n_groups = known.n_groups if known is not None and varies else 0
     if name == "rich":
         names = [*RICH_VIEWS, *(WIDE_VIEWS if is_wide(X) else ())]
         n_grouped = 0 if known is None else int(np.sum(known.groups >= 0))
