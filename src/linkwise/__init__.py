@@ -17,6 +17,9 @@ _HOMES = {
     "KernelBank": "kernels",
     "map_parquet": "doors",
     "table_pipeline": "tables",
+    "ModelFileError": "model_files",
+    "load": "model_files",
+    "save": "model_files",
     "ConstraintWarning": "exceptions",
     "InconsistentConstraintsError": "exceptions",
     "InfeasibleConstraintsError": "exceptions",
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
         InfeasibleConstraintsError,
     )
     from linkwise.kernels import KernelBank
+    from linkwise.model_files import ModelFileError, load, save
     from linkwise.tables import table_pipeline
 
 

@@ -307,9 +307,9 @@ def test_if_the_model_cannot_be_written_the_labels_are_not_either(
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("joblib.dump", full)
-    message = fails("--model", "model.joblib")
-    assert "model.joblib cannot be written: No space left" in message
+    monkeypatch.setattr("linkwise.model_files.save", full)
+    message = fails("--model", "model.linkwise")
+    assert "model.linkwise cannot be written: No space left" in message
 
 
 def test_an_unexpected_error_takes_one_line_and_a_traceback_only_on_demand(

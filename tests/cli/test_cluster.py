@@ -1,11 +1,10 @@
 import json
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
-from linkwise import KernelCSC, MahalanobisCSC, SingleKernelCSC
+from linkwise import KernelCSC, MahalanobisCSC, SingleKernelCSC, load
 from linkwise.search import Evaluator
 
 TO_CLUSTER = ["--constraints", "pairs.csv", "--clusters", 3, "--candidates", 20]
@@ -37,11 +36,11 @@ def test_options_reach_the_estimator(cluster):
     cluster(
         *("--max-kernels", 2, "--search", "random", "--final-step", "soft"),
         *("--on-conflict", "drop", "--time-limit", 60, "--max-memory", "1 GiB"),
-        *("--seed", 5, "--n-jobs", 2, "--model", "model.joblib"),
+        *("--seed", 5, "--n-jobs", 2, "--model", "model.linkwise"),
         *("--approximation", "landmarks", "--landmarks", 17),
         *("--kernels", "rich", "--selection", "train", "--noise", 0.1),
     )
-    params = joblib.load("model.joblib").get_params()
+    params = load("model.linkwise").get_params()
     expected = {
         "n_clusters": 3,
         "n_candidates": 20,
@@ -72,8 +71,8 @@ def test_the_number_of_clusters_can_be_found_out(files):
 
 
 def test_none_lifts_the_memory_limit_and_the_final_step(cluster):
-    cluster("--max-memory", "none", "--final-step", "none", "--model", "m.joblib")
-    model = joblib.load("m.joblib")
+    cluster("--max-memory", "none", "--final-step", "none", "--model", "m.linkwise")
+    model = load("m.linkwise")
     assert model.max_memory is None and model.final_step is None
 
 
@@ -160,8 +159,8 @@ def test_columns_are_chosen_and_left_out(cluster):
 
 def test_the_report_counts(cluster, flowers):
     X, _, pairs = flowers
-    report = cluster("--model", "model.joblib")
-    model = joblib.load("model.joblib")
+    report = cluster("--model", "model.linkwise")
+    model = load("model.linkwise")
     closure = pairs.closure(len(X))
     assert report["rows"] == 60 and report["features"] == 4
     assert report["must_links"] + report["cannot_links"] == 30
@@ -194,8 +193,8 @@ def test_quiet_prints_nothing(files):
 
 
 def test_a_model_holds_no_progress_bar_and_predicts(cluster, flowers):
-    cluster("--kernels", "paper", "--model", "model.joblib")
-    model = joblib.load("model.joblib")
+    cluster("--kernels", "paper", "--model", "model.linkwise")
+    model = load("model.linkwise")
     assert not hasattr(model, "_skl_callbacks")
     np.testing.assert_array_equal(model.predict(flowers[0]), labels_of("out.csv"))
 

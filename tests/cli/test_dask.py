@@ -34,12 +34,12 @@ TO_CLUSTER = ["cluster", "flowers.csv", "-c", "pairs.csv", "-k", 3, "--candidate
 
 def test_a_cluster_gives_the_labels_of_threads(files, address):
     files.ok(*TO_CLUSTER, "-o", "here.csv")
-    options = ["-o", "there.csv", "--model", "m.joblib", "--scheduler", address]
+    options = ["-o", "there.csv", "--model", "m.linkwise", "--scheduler", address]
     files.ok(*TO_CLUSTER, *options)
     here, there = pd.read_csv("here.csv"), pd.read_csv("there.csv")
     assert np.array_equal(here["cluster"], there["cluster"])
     # The model does not hold on to the cluster.
-    files.ok("predict", "m.joblib", "flowers.csv", "-o", "again.csv")
+    files.ok("predict", "m.linkwise", "flowers.csv", "-o", "again.csv")
 
 
 def test_no_scheduler_is_said_and_nothing_is_written(files):

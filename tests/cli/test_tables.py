@@ -147,7 +147,7 @@ def customers(linkwise):
 def test_a_table_is_clustered_and_new_rows_are_predicted(linkwise, customers):
     values = linkwise.json(
         *("cluster", "customers.csv", "-c", "pairs.csv", "-k", 3, "--out", "out.csv"),
-        *("--model", "model.joblib", "--candidates", 60),
+        *("--model", "model.linkwise", "--candidates", 60),
     )
     labels = pd.read_csv("out.csv")["cluster"].to_numpy()
     assert adjusted_rand_score(customers, labels) > 0.95
@@ -157,11 +157,11 @@ def test_a_table_is_clustered_and_new_rows_are_predicted(linkwise, customers):
         "kunde;seit;quote;stadt;umsatz\n"
         "ja;2022-03-11;41 %;Paris;\nnein;;1 %;Bonn;0,1\n",
     )
-    linkwise.ok("predict", "model.joblib", "new.csv", "--out", "new-labels.csv")
+    linkwise.ok("predict", "model.linkwise", "new.csv", "--out", "new-labels.csv")
     found = pd.read_csv("new-labels.csv")["cluster"].tolist()
     assert found == [labels[2], labels[0]]
     linkwise.write("new.csv", "seit;quote\n2022-03-11;41 %\n2022-03-12;41 %\n")
-    result = linkwise("predict", "model.joblib", "new.csv", "--out", "new-labels.csv")
+    result = linkwise("predict", "model.linkwise", "new.csv", "--out", "new-labels.csv")
     assert result.exit_code == 3 and "lacks 3 columns" in result.stderr
 
 

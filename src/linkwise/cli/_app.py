@@ -343,8 +343,7 @@ def cluster(
 
 
 @app.command(
-    epilog="Example: linkwise predict model.joblib new.csv --out new-labels.csv\n\n"
-    "A model file can run code when it is loaded: use only files that you trust.\n\n"
+    epilog="Example: linkwise predict model.linkwise new.csv --out new-labels.csv\n\n"
     "Exit codes: see linkwise --help."
 )
 def predict(

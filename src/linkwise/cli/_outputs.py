@@ -105,8 +105,8 @@ def model_writer(model: Any) -> Writer:
     """Return a function that writes a fitted model."""
 
     def write(part: Path) -> None:
-        import joblib
+        from linkwise.model_files import save
 
-        joblib.dump(model, part)
+        save(model, part)
 
     return write

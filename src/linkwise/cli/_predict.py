@@ -18,15 +18,8 @@ from linkwise.cli._outputs import (
 from linkwise.cli._screen import Screen, counted, listed
 from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
-from linkwise.estimators import (
-    ConstrainedKernelKMeans,
-    KernelCSC,
-    MahalanobisCSC,
-    SingleKernelCSC,
-)
+from linkwise.model_files import ModelFileError, load
 from linkwise.tables import TablePreparation
-
-_KNOWN = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
 
 
 def run_predict(
@@ -107,22 +100,12 @@ def _needed(
 
 def _load(path: Path) -> Any:
     """Return the model of a file."""
-    import joblib
-
     require_file(path)
     try:
-        model = joblib.load(path)
-    except Exception as error:  # a damaged pickle can raise anything
-        text = " ".join(str(error).split())
-        raise BadInputError(
-            f"{path} is not a model of `linkwise cluster --model`: "
-            f"{type(error).__name__}: {text}"
-        ) from error
-    own = model[-1] if isinstance(model, Pipeline) and len(model) == 2 else model
-    if not isinstance(own, _KNOWN) or not hasattr(own, "labels_"):
-        raise BadInputError(
-            f"{path} holds a {type(model).__name__}, not a fitted model of linkwise."
-        )
+        model = load(path)
+    except ModelFileError as error:
+        raise BadInputError(str(error)) from None
+    _, own = _parts_of(model)
     if not isinstance(getattr(own, "n_features_in_", None), int):
         raise BadInputError(
             f"{path}: the model was not fitted on one table; use it from Python."

@@ -1,0 +1,280 @@
+"""Models on disk, in files that cannot run code when they are read.
+
+A file is a line that says what it is, a line of JSON (versions, size and checksum of
+the rest), and an archive of skops: arrays, numbers and names of types. Only types that
+are listed here are ever made from it.
+"""
+
+import copy
+import hashlib
+import json
+import os
+import platform
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sklearn
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+import linkwise
+from linkwise.estimators import (
+    ConstrainedKernelKMeans,
+    KernelCSC,
+    MahalanobisCSC,
+    SingleKernelCSC,
+)
+from linkwise.tables import TablePreparation
+
+_FIRST_LINE = b"linkwise model, format 1\n"
+_MAX_HEADER = 10_000
+_MODELS = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
+# Types that a model may hold, beside those of scikit-learn and numpy that skops knows
+# to be harmless.
+_OWN = {
+    "estimators._constrained_kernel_kmeans": ["ConstrainedKernelKMeans"],
+    "estimators._kernel_csc": ["KernelCSC"],
+    "estimators._kernel_search": ["GivenRows"],
+    "estimators._mahalanobis_csc": ["MahalanobisCSC"],
+    "estimators._single_kernel_csc": ["SingleKernelCSC"],
+    "constraints._pairs": ["Constraints"],
+    "kernels._entries": ["CombinedKernel", "Entry", "Means", "Views"],
+    "kernels._families": [
+        "Laplacian",
+        "Linear",
+        "Polynomial",
+        "Precomputed",
+        "RBF",
+        "Sigmoid",
+    ],
+    "kernels._learnt_views": [
+        "Diffusion",
+        "Discriminant",
+        "ForestVotes",
+        "Reduced",
+        "Unit",
+        "Whitened",
+        "WithinWhitened",
+    ],
+    "kernels._views": ["Points", "Raw", "Standardized"],
+    "tables._columns": ["ColumnNote"],
+    "tables._preparation": ["TablePreparation"],
+}
+_OTHERS = {
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.tree._tree.Tree",
+    "skrub._apply_to_each_col.ApplyToEachCol",
+    "skrub._check_input.CheckInputDataFrame",
+    "skrub._clean_categories.CleanCategories",
+    "skrub._clean_null_strings.CleanNullStrings",
+    "skrub._dataframe._common.is_any_date",
+    "skrub._dataframe._common.is_categorical",
+    "skrub._dataframe._common.is_numeric",
+    "skrub._datetime_encoder.DatetimeEncoder",
+    "skrub._drop_uninformative.DropUninformative",
+    "skrub._duration_to_float.DurationToFloat",
+    "skrub._string_encoder.StringEncoder",
+    "skrub._table_vectorizer.PassThrough",
+    "skrub._table_vectorizer.ShortReprDict",
+    "skrub._table_vectorizer.TableVectorizer",
+    "skrub._table_vectorizer._created_by_predicate",
+    "skrub._to_categorical.ToCategorical",
+    "skrub._to_datetime.ToDatetime",
+    "skrub._to_float.ToFloat",
+    "skrub._to_str.ToStr",
+    "skrub.selectors._base.All",
+    "skrub.selectors._base.And",
+    "skrub.selectors._base.Cols",
+    "skrub.selectors._base.Filter",
+    "skrub.selectors._base.Or",
+    "skrub.selectors._base.Sub",
+    "skrub.selectors._selectors._cardinality_below",
+}
+_TRUSTED = _OTHERS | {
+    f"linkwise.{module}.{name}" for module, names in _OWN.items() for name in names
+}
+
+
+class ModelFileError(ValueError):
+    """A model file that is damaged, of another version, or no model file."""
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file that can be read without running code.
+
+    The file is written as a whole or not at all.
+
+    Parameters
+    ----------
+    model : KernelCSC, SingleKernelCSC, MahalanobisCSC, ConstrainedKernelKMeans
+        Fitted; or the pipeline of :func:`table_pipeline` with one of them.
+    path : str or path
+        The file to write.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import linkwise
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = linkwise.Constraints.sample(y, 30, random_state=0)
+    >>> model = linkwise.KernelCSC(3, kernels="paper", n_candidates=20, random_state=0)
+    >>> model = model.fit(X, constraints=pairs)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "flowers.linkwise"
+    ...     linkwise.save(model, path)
+    ...     again = linkwise.load(path)
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    path = Path(path)
+    own = _clusterer(model)
+    if own is None:
+        raise TypeError(
+            f"save takes a model of linkwise, or a pipeline of table_pipeline with "
+            f"one, not {type(model).__name__}."
+        )
+    check_is_fitted(own, "labels_")
+    content = _content(model, own)
+    header = {
+        "model": type(own).__name__,
+        "linkwise": linkwise.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "features": [str(n) for n in getattr(own, "feature_names_in_", [])],
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with part.open("wb") as file:
+            file.write(_FIRST_LINE + json.dumps(header).encode() + b"\n" + content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the model of a file that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator or Pipeline
+        The fitted model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, was written by another version of linkwise or
+        scikit-learn, holds types that no model has, or is no such file at all.
+    """
+    path = Path(path)
+    header, content = _read(path)
+    _check_versions(path, header)
+    import skops.io
+
+    try:
+        unknown = set(skops.io.get_untrusted_types(data=content)) - _TRUSTED
+        if unknown:
+            raise ModelFileError(
+                f"{path} holds what no model of linkwise holds, and is not read: "
+                f"{', '.join(sorted(unknown))}."
+            )
+        parts = skops.io.loads(content, trusted=sorted(_TRUSTED))
+        model = parts["model"]
+        own = _clusterer(model)
+        for name, columns in parts["frames"].items():
+            setattr(own, name, pd.DataFrame(columns))
+        check_is_fitted(own, "labels_")
+    except ModelFileError:
+        raise
+    except Exception as error:  # whatever an archive made by hand may cause
+        text = " ".join(str(error).split())
+        raise ModelFileError(
+            f"{path} is damaged: {type(error).__name__}: {text}"
+        ) from error
+    return model
+
+
+def _clusterer(model: Any) -> Any:
+    """Return the clusterer of a model or of a pipeline, None if there is none."""
+    if isinstance(model, Pipeline) and len(model) == 2:
+        is_table = isinstance(model[0], TablePreparation)
+        return model[1] if is_table and isinstance(model[1], _MODELS) else None
+    return model if isinstance(model, _MODELS) else None
+
+
+def _content(model: Any, own: Any) -> bytes:
+    """Return the archive of a model; its tables are kept as arrays."""
+    import skops.io
+
+    light = copy.copy(own)
+    frames = {}
+    for name, value in list(vars(own).items()):
+        if isinstance(value, pd.DataFrame):
+            frames[name] = {str(c): value[c].to_numpy() for c in value.columns}
+            delattr(light, name)
+    whole = light
+    if model is not own:
+        whole = Pipeline([(model.steps[0][0], model[0]), (model.steps[1][0], light)])
+    try:
+        content = skops.io.dumps({"model": whole, "frames": frames})
+        unknown = set(skops.io.get_untrusted_types(data=content)) - _TRUSTED
+    except Exception as error:  # of objects that no archive can hold
+        unknown = {f"{type(error).__name__}: {error}"}
+    if unknown:
+        raise TypeError(
+            "The model holds objects that cannot be written without code: "
+            f"{', '.join(sorted(unknown))}. joblib.dump writes such models; load them "
+            "only from places that you trust."
+        )
+    return content
+
+
+def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+    """Return header and archive of a model file, which are as they were written."""
+    with path.open("rb") as file:
+        if file.read(len(_FIRST_LINE)) != _FIRST_LINE:
+            raise ModelFileError(
+                f"{path} is not a model file of linkwise. Files of joblib or pickle "
+                "can run code: if you trust this one, read it with joblib.load."
+            )
+        line = file.readline(_MAX_HEADER)
+        content = file.read()
+    try:
+        header = json.loads(line)
+        digest, size = header["sha256"], header["bytes"]
+    except (ValueError, KeyError, TypeError):
+        raise ModelFileError(f"{path} is damaged: its header cannot be read.") from None
+    if len(content) != size:
+        raise ModelFileError(
+            f"{path} is damaged: it has {len(content):,} bytes of {size:,}."
+        )
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ModelFileError(f"{path} is damaged: its checksum is not as it was.")
+    return header, content
+
+
+def _check_versions(path: Path, header: dict[str, Any]) -> None:
+    here = {"linkwise": linkwise.__version__, "scikit-learn": sklearn.__version__}
+    for name, version in here.items():
+        written = str(header.get(name))
+        if written.split(".")[:2] != version.split(".")[:2]:
+            raise ModelFileError(
+                f"{path} was written with {name} {written}, and here is {version}: "
+                "fit the model again, or install that version."
+            )
