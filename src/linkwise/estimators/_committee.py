@@ -41,10 +41,11 @@ def judging(model, given, bank, seed, is_blind=False):
     """Return judge and starts of the candidates, as options of the evaluator."""
     rows = given.pairs.points
     k = model.n_clusters
-    # Plain k-means that is to be believed is as good as scikit-learn's.
-    is_strong = bank.plain is not None and bank.plain.credit > 0.0
-    n_trials = 2 + int(np.log(k)) if is_strong else 1
-    draws = np.random.default_rng(seed).random((_N_DRAWS, k, n_trials))
+    n_draws, n_trials = _N_DRAWS, 1
+    if bank.plain is not None and bank.plain.credit > 0.0:
+        # Plain k-means that is believed has to be as good as scikit-learn's.
+        n_draws, n_trials = 2 * _N_DRAWS, 2 + int(np.log(k))
+    draws = np.random.default_rng(seed).random((n_draws, k, n_trials))
     without_pairs = Constraints().closure(given.closure.n_samples)
     return {
         "judge": GivenPairs(given.pairs, model.reward),
