@@ -3,7 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from linkwise._cache import find_room_for_cache
+
 __version__ = "0.1.0"
+
+find_room_for_cache()
 
 # Names are imported when they are first used: `import linkwise` stays instant, and
 # the command can answer `--help` without loading scikit-learn.

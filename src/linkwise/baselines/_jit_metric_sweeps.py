@@ -7,7 +7,8 @@ partners q follows from their number, the sum of their rows and the sum of their
 """
 
 import numpy as np
-from numba import njit
+
+from linkwise._jit import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,7 +1,8 @@
 """Compiled loops of ITML: one constraint after another."""
 
 import numpy as np
-from numba import njit
+
+from linkwise._jit import njit
 
 # Of the sum of sizes, what rounding may make of a distance that is zero.
 ROUNDING = 1e-9

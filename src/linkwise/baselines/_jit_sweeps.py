@@ -1,7 +1,8 @@
 """Compiled sweeps: points or pairs one after the other, each seeing the last state."""
 
 import numpy as np
-from numba import njit
+
+from linkwise._jit import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

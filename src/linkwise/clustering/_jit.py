@@ -7,8 +7,8 @@ of group c is ``diagonal[i] - 2 * sums[c, i] / mass[c] + inner[c] / mass[c] ** 2
 """
 
 import numpy as np
-from numba import njit
 
+from linkwise._jit import njit
 from linkwise.clustering._jit_settled import (
     forget,
     move_centres,

@@ -1,7 +1,8 @@
 """Compiled loops that assign only those points that may have a new nearest centre."""
 
 import numpy as np
-from numba import njit
+
+from linkwise._jit import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

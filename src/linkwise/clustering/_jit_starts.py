@@ -1,8 +1,8 @@
 """Compiled loops of starts: farthest first, and drawn."""
 
 import numpy as np
-from numba import njit
 
+from linkwise._jit import njit
 from linkwise.kernels._jit import spread_totals
 
 

@@ -1,7 +1,8 @@
 """Compiled loops over kernel matrices."""
 
 import numpy as np
-from numba import njit
+
+from linkwise._jit import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
