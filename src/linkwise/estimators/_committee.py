@@ -41,11 +41,11 @@ def judging(model, given, bank, seed, is_blind=False):
     """Return judge and starts of the candidates, as options of the evaluator."""
     rows = given.pairs.points
     k = model.n_clusters
-    n_draws, n_trials = _N_DRAWS, 1
+    n_trials = 1
     if bank.plain is not None and bank.plain.credit > 0.0:
-        # Plain k-means that is believed has to be as good as scikit-learn's.
-        n_draws, n_trials = 2 * _N_DRAWS, 2 + int(np.log(k))
-    draws = np.random.default_rng(seed).random((n_draws, k, n_trials))
+        # Seeds of plain k-means that is believed are as good as scikit-learn's.
+        n_trials = 2 + int(np.log(k))
+    draws = np.random.default_rng(seed).random((_N_DRAWS, k, n_trials))
     without_pairs = Constraints().closure(given.closure.n_samples)
     return {
         "judge": GivenPairs(given.pairs, model.reward),
