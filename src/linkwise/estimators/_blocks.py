@@ -16,7 +16,7 @@ _TOLERANCE = 1e-4
 
 
 def cluster_all_rows(model, given, transform, start, core, max_memory):
-    """Return where k-means over all rows ends, from the centres of some.
+    """Return where k-means over all rows ends, and how rows get labels then.
 
     Parameters
     ----------
@@ -36,13 +36,19 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
     Returns
     -------
     BlocksResult
-        The centres; ``labels_of_all`` gives the labels.
+        The centres.
+    callable
+        Takes centres, returns the nearest one of every row; a Dask array if the data
+        are one. Rows that were kept are not transformed again.
     """
     if isinstance(given.data, DaskRows):
 
         def one_pass(centres):
             on_chunk = partial(_share_of_chunk, centres, transform)
             return given.data.map(on_chunk, given.sample_weight)
+
+        def labels_by(centres):
+            return labels_of_all(model, given.data, transform, centres)
 
     else:
         rows = _Rows(given, transform, max_memory)
@@ -53,9 +59,14 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
                 lambda block: share_of(centres, *rows.read(block)), rows.blocks
             )
 
-    return descend_in_blocks(
+        def labels_by(centres):
+            own = engine.map(lambda b: centres.labels(rows.read(b)[0]), rows.blocks)
+            return np.concatenate(list(own))
+
+    result = descend_in_blocks(
         one_pass, start, core, max_iter=model.max_iter, tol=_TOLERANCE
     )
+    return result, labels_by
 
 
 def labels_of_all(model, data, transform, centres, fixed=None):

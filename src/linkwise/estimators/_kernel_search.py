@@ -437,9 +437,9 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             fixed = (linked, own[np.searchsorted(work.rows, linked)])
             return {"labels_": labels_of_all(self, given.data, kernel, centres, fixed)}
         memory = parse_bytes(self.max_memory)
-        result = cluster_all_rows(self, given, kernel, centres, core, memory)
+        result, labels_by = cluster_all_rows(self, given, kernel, centres, core, memory)
         centres = result.centres
-        labels = labels_of_all(self, given.data, kernel, centres)
+        labels = labels_by(centres)
         own = labels[work.rows] if is_here else centres.labels(kernel(work.data))
         return {
             "labels_": labels,

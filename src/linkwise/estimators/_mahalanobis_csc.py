@@ -18,7 +18,7 @@ from linkwise.doors import (
 )
 from linkwise.engines import DaskRows, one_blas_thread
 from linkwise.estimators._approximation import log
-from linkwise.estimators._blocks import cluster_all_rows, labels_of_all
+from linkwise.estimators._blocks import cluster_all_rows
 from linkwise.estimators._search import (
     SEARCH_CONSTRAINTS,
     SearchClusterer,
@@ -241,13 +241,15 @@ class MahalanobisCSC(SearchClusterer):
         means = standardized(centres)
         start = centres_of(means, np.ones(len(means)), core)
         memory = parse_bytes("1GiB")
-        result = cluster_all_rows(self, given, standardized, start, core, memory)
+        result, labels_by = cluster_all_rows(
+            self, given, standardized, start, core, memory
+        )
         means = np.where(np.isnan(result.means), means, result.means)
         scale = np.where(np.isinf(view.scale), 0.0, view.scale)
         last = centres_of(means, np.ones(len(means)), core)
         own = last.labels(standardized(local.data))
         return {
-            "labels_": labels_of_all(self, given.data, standardized, last),
+            "labels_": labels_by(last),
             "cluster_centers_": view.mean + scale * means,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
