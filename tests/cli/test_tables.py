@@ -32,8 +32,10 @@ class TestText:
         found = check("5.1,3\n4.9,3\n4.7,4\n4.6,1\n")
         assert found["rows"] == 4
         assert found["text_file"] == ["no line of column names"]
+        assert "is taken for a row; if it names" in found["warnings"][0]
         assert check("1,2\n5,1\n4,9\n7,4\n")["rows"] == 3  # names that count
-        assert check("1,2\n5,1\n4,9\n7,4\n", "--no-header")["rows"] == 4
+        asked = check("1,2\n5,1\n4,9\n7,4\n", "--no-header")
+        assert asked["rows"] == 4 and not asked["warnings"]
         assert check("5,2\n5,1\n4,9\n7,4\n", "--header")["rows"] == 3
         assert check(",0,1\n0,5,1\n1,4,9\n2,7,4\n")["rows"] == 3
 

@@ -91,7 +91,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     outputs = [job.out] if job.model is None else [job.out, job.model]
     check_outputs(outputs, [job.data, job.pairs])
 
-    table = read_table(job.data, job.id_column, job.written)
+    table = read_table(job.data, job.id_column, job.written, screen)
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "

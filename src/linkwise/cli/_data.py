@@ -69,7 +69,7 @@ class Table:
 
 
 def read_table(
-    path: Path, id_column: str | None, written: TextOptions | None = None
+    path: Path, id_column: str | None, written: TextOptions, screen: Screen
 ) -> Table:
     """Return the content of a data file; its ending tells the format."""
     require_file(path)
@@ -82,6 +82,11 @@ def read_table(
         with reading(path):
             text = recognised(path, written)
         table = Table(path, _read_text(text, id_column), text.has_header, text=text)
+        if not text.has_header and written.header is None:
+            screen.note(
+                f"the first line of {path} holds nothing but numbers and is taken for "
+                "a row; if it names the columns, say --header."
+            )
     else:
         raise BadInputError(
             f"{path}: the ending {ending or 'of the name'!r} is not known; data files "

@@ -36,7 +36,7 @@ def run_predict(
     check_outputs([out], [model_path, data])
     with screen.notes_of_warnings():
         model = _load(model_path)
-    table = read_table(data, id_column, written)
+    table = read_table(data, id_column, written, screen)
     preparation, model = _parts_of(model)
     if preparation is None:
         columns = _columns_of(model, model_path, table, dropped, screen)
