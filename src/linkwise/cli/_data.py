@@ -304,9 +304,12 @@ def _as_numbers(frame: pd.DataFrame) -> list[ColumnNote]:
 
 def _is_plain(frame: pd.DataFrame) -> bool:
     """Tell whether all columns are complete numbers."""
+    # Column by column: a copy of all would be the largest thing in memory.
     return all(
-        pd.api.types.is_numeric_dtype(frame[name].dtype) for name in frame.columns
-    ) and bool(np.isfinite(frame.to_numpy(dtype=np.float64, na_value=np.nan)).all())
+        pd.api.types.is_numeric_dtype(column.dtype)
+        and np.isfinite(column.to_numpy(dtype=np.float64, na_value=np.nan)).all()
+        for _, column in frame.items()
+    )
 
 
 def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArray:

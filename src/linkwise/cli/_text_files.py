@@ -23,7 +23,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {
 COMPRESSIONS = tuple(_OPENERS)
 # Marks between fields that are recognised, those that text seldom holds first.
 _MARKS = ("\t", ";", "|", ",")
-_MARKS_OF_OLD = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_UTF_16_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Records by which it is decided how a file is written.
 _N_LOOKED_AT = 50
 _CHUNK = 2**20
@@ -110,7 +110,7 @@ def _encoding_of(path: Path) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     with _open_bytes(path) as file:
         chunk = file.read(_CHUNK)
-        for mark, name in _MARKS_OF_OLD.items():
+        for mark, name in _UTF_16_MARKS.items():
             if chunk.startswith(mark):
                 return name
         try:
