@@ -16,7 +16,7 @@ from linkwise.doors import (
     rows_of,
     warn_caller,
 )
-from linkwise.engines import DaskRows
+from linkwise.engines import is_dask_collection
 from linkwise.estimators._blocks import ROWS_PER_BLOCK
 from linkwise.estimators._committee import (
     believed_closure,
@@ -314,6 +314,11 @@ class KernelCSC(KernelSearchClusterer):
         -------
         self
         """
+        if self.far > 0.0 and is_dask_collection(X):
+            raise ValueError(
+                f"far={self.far!r} needs all rows in one place; for a Dask collection "
+                "leave it at 0."
+            )
         constraints = self._with_own(constraints)
         asked_for = self.n_clusters
         if not is_known(asked_for):
@@ -348,42 +353,35 @@ class KernelCSC(KernelSearchClusterer):
         if self.far == 0.0:
             return
         data = self._check_data(X, reset=False)
-        if isinstance(data, DaskRows):
-            raise ValueError(
-                f"far={self.far!r} needs all rows in one place; for a Dask collection "
-                "leave it at 0."
-            )
         blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
-        distances = np.concatenate(
-            [self._squared_distances(rows_of(data, block)) for block in blocks]
-        )
-        nearest, least = distances.argmin(axis=1), distances.min(axis=1)
+        found = [self._nearest_and_distance(rows_of(data, block)) for block in blocks]
+        nearest, distance = map(np.concatenate, zip(*found, strict=True))
         sizes = np.bincount(nearest, minlength=self.n_clusters_)
-        sums = np.bincount(nearest, weights=least, minlength=self.n_clusters_)
+        sums = np.bincount(nearest, weights=distance, minlength=self.n_clusters_)
         self._mean_distances = sums / np.maximum(sizes, 1)
-        relative = self._relative(distances)
+        relative = self._relative(nearest, distance)
         n_far = int(self.far * len(relative))
         if n_far > 0:
             self._far_limit = np.sort(relative)[-n_far - 1]
             self.labels_ = np.where(relative > self._far_limit, -1, self.labels_)
 
-    def _squared_distances(self, rows):
-        """Return squared distances to the centres, shape (n_rows, n_clusters)."""
+    def _nearest_and_distance(self, rows):
+        """Return the nearest centre of each row, and its squared distance."""
+        to_centres = self._to_centres(rows)
         norms = self._kernel.squared_norms(rows)
-        return np.maximum(norms[:, None] + self._to_centres(rows), 0.0)
+        return to_centres.argmin(axis=1), np.maximum(norms + to_centres.min(axis=1), 0)
 
-    def _relative(self, distances):
-        """Return how far rows are, in units of the mean of the cluster they are in."""
-        nearest = distances.argmin(axis=1)
+    def _relative(self, nearest, distance):
+        """Return distances in units of the mean one of their cluster."""
         unit = np.maximum(self._mean_distances[nearest], np.finfo(float).tiny)
-        return distances.min(axis=1) / unit
+        return distance / unit
 
     def _nearest_centres(self, rows):
-        nearest = super()._nearest_centres(rows)
         if self._far_limit is None:
-            return nearest
-        relative = self._relative(self._squared_distances(rows))
-        return np.where(relative > self._far_limit, -1, nearest)
+            return super()._nearest_centres(rows)
+        nearest, distance = self._nearest_and_distance(rows)
+        is_far = self._relative(nearest, distance) > self._far_limit
+        return np.where(is_far, -1, nearest)
 
     def _reorder(self, order):
         super()._reorder(order)
