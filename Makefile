@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format check bench-candidates bench-smoke clean help
+.PHONY: demo test test-all test-lowest lint format check bench-candidates bench-smoke clean help
 
 help:
 	@echo "make demo      cluster real data under 100 pairs"
 	@echo "make test      run the tests, without the slow ones"
 	@echo "make test-all  run all tests"
+	@echo "make test-lowest  run the tests with the lowest versions that are allowed"
 	@echo "make check     lint, types, layers, then the tests"
 	@echo "make format    format the code"
 	@echo "make bench-smoke  the paper's experiments in small, with every figure"
@@ -29,6 +30,17 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Old packages warn of what newer ones, which they use, have deprecated.
+LOWEST := build/lowest
+test-lowest:
+	rm -rf $(LOWEST) && $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tests/lowest_versions.py > $(LOWEST)/versions.txt
+	$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(LOWEST)/bin/python -m pip install --quiet --editable . --group test \
+		--constraint $(LOWEST)/versions.txt
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 \
+		-m "not slow" -W default::DeprecationWarning
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

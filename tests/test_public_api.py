@@ -1,3 +1,4 @@
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -65,11 +66,12 @@ def test_constraints_do_not_import_scikit_learn():
 def test_every_parameter_of_an_estimator_is_documented_and_constrained(name):
     estimator = getattr(linkwise, name)
     parameters = list(estimator().get_params())
-    parts = estimator.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    text = inspect.getdoc(estimator)
+    parts = text.split("Parameters\n")[1].split("Attributes\n")[0]
     documented = [
-        line.split(" :")[0].strip()
+        line.split(" :")[0]
         for line in parts.splitlines()
-        if line.startswith("    ") and line[4:5].strip() and " : " in line
+        if line[:1].strip() and " : " in line
     ]
     assert sorted(documented) == sorted(parameters)
     assert sorted(estimator._parameter_constraints) == sorted(parameters)

@@ -100,7 +100,10 @@ def test_a_report_can_be_made_from_the_records_of_another(done, linkwise):
     assert sorted(p.name for p in one.iterdir()) == sorted(
         p.name for p in two.iterdir()
     )
-    for name in ("records.csv.gz", "summary-quick.csv", "ranks-quick.svg"):
+    names = ["summary-quick.csv", "ranks-quick.svg"]
+    if pd.__version__ >= "3":  # older ones read the last digit of some numbers wrongly
+        names.append("records.csv.gz")
+    for name in names:
         assert (one / name).read_bytes() == (two / name).read_bytes()
 
 

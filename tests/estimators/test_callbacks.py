@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.callback import FitCallback, ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from linkwise import ConstrainedKernelKMeans, ConstraintWarning, KernelCSC
 from linkwise.kernels import RBF, Linear
 from linkwise.search import Evaluator
+
+callback = pytest.importorskip("sklearn.callback", reason="from scikit-learn 1.9 on")
+FitCallback, ProgressBar, ScoringMonitor = (
+    callback.FitCallback,
+    callback.ProgressBar,
+    callback.ScoringMonitor,
+)
 
 
 class Recorder:

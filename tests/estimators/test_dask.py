@@ -96,6 +96,7 @@ def test_candidates_on_workers_give_the_labels_of_threads(client, model):
 
 
 def test_a_killed_worker_changes_neither_labels_nor_history(client):
+    pytest.importorskip("sklearn.callback", reason="from scikit-learn 1.9 on")
     X, pairs = draw(300)
     model = KernelCSC(
         N_CLUSTERS, n_candidates=100, search="random", random_state=0, n_jobs=1

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
@@ -37,6 +37,7 @@ def fitted(problem):
 
 
 class TestMatching:
+    @settings(deadline=None)
     @given(st.permutations(range(K)), st.integers(0, 2**32 - 1))
     def test_ids_are_those_of_the_earlier_labels(self, problem, fitted, order, seed):
         X, _ = problem

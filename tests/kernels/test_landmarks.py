@@ -474,7 +474,8 @@ class TestFewLandmarks:
         firsts = np.searchsorted(copy_of, few.landmarks)
         monkeypatch.setattr(landmarks, "_drawn", lambda *args: (firsts, None))
         many = self.bank(X[copy_of], q=9)
-        np.testing.assert_allclose(few.unscaled, many.unscaled, rtol=1e-6)
+        # Values are float32, of which differences are taken.
+        np.testing.assert_allclose(few.unscaled, many.unscaled, rtol=1e-5)
         for weights in each_and_all(few):
             a, b = few.combine(weights), many.combine(weights)
             gram = gram_of(b)
@@ -552,9 +553,10 @@ class TestClustering:
         X -= X.mean(axis=0)
         marks = rng.normal(size=(6, 4))
         weight = rng.uniform(0.5, 3.0, n)
-        cross = (X @ marks.T).astype(np.float32)
+        # In float32 one run in a thousand takes another way at a near tie.
+        cross = X @ marks.T
         core = np.linalg.pinv(marks @ marks.T)
-        gram = cross.astype(np.float64) @ core @ cross.T
+        gram = cross @ core @ cross.T
         gram = (gram + gram.T) / 2.0
         must = rng.permutation(n)[: 2 * n_must].reshape(-1, 2)
         cannot = rng.choice(n, (n_cannot, 2))
@@ -569,7 +571,7 @@ class TestClustering:
         assert np.array_equal(*starts)
         ends = [kmeans(s, closure, k) for s in spaces]
         assert np.array_equal(ends[0].labels, ends[1].labels)
-        assert ends[0].objective == pytest.approx(ends[1].objective, rel=1e-4)
+        assert ends[0].objective == pytest.approx(ends[1].objective, rel=1e-9)
         polished = [kmeans(s, closure, k, polish=True).labels for s in spaces]
         assert np.array_equal(*polished)
 

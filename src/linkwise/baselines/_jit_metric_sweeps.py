@@ -11,7 +11,7 @@ import numpy as np
 from linkwise._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def cheapest(
     cost,  # IN  (k,)
     size,  # IN  (k,), of the terms that each cost is made of
@@ -30,7 +30,7 @@ def cheapest(
     return current if cost[current] <= cost[best] + rounding else best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def dot(
     a,  # IN  (d,)
     b,  # IN  (d,)
@@ -42,7 +42,7 @@ def dot(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def carry(
     row,  # IN  (d,), of a point that changes its cluster
     norm,  # IN  (m,), its squared norms
@@ -63,7 +63,7 @@ def carry(
         total[new, f] += row[f]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def sweep_components(
     base,  # IN  (n, k), cost of each cluster without what is added here
     order,  # IN  (n,), visiting order
@@ -156,7 +156,7 @@ def sweep_components(
     return n_moves
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def sweep_pairs(
     base,  # IN  (n, k)
     order,  # IN  (n,)

@@ -10,7 +10,7 @@ ROUNDING = 1e-9
 FALLEN = 1e-3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def multiplier_step(
     i,  # IN  the pair whose turn it is
     distance,  # IN  its squared distance, larger than 0
@@ -32,7 +32,7 @@ def multiplier_step(
     return alpha
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def project_in_turn(
     differences,  # IN  (m, d), x_i - x_j of each pair, none of them zero
     sign,  # IN  (m,), 1.0 for a must-link, -1.0 for a cannot-link
@@ -75,7 +75,7 @@ def project_in_turn(
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def project_root_in_turn(
     differences,  # IN  (m, d), x_i - x_j of each pair, none of them zero
     sign,  # IN  (m,), 1.0 for a must-link, -1.0 for a cannot-link
@@ -122,7 +122,7 @@ def project_root_in_turn(
 # and only those that move the metric are followed up in the others.
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@njit(inner=True, fastmath={"reassoc", "nsz", "contract"})
 def inner(a, b):
     """Return the sum of products of two rows."""
     total = 0.0
@@ -131,7 +131,7 @@ def inner(a, b):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@njit(inner=True, fastmath={"reassoc", "nsz", "contract"})
 def inner_size(a, b):
     """Return the sum of the sizes of products of two rows."""
     total = 0.0
@@ -140,7 +140,7 @@ def inner_size(a, b):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def combine(
     row,  # IN  (d,)
     weights,  # IN  (n,)
@@ -155,7 +155,7 @@ def combine(
             result[r] += weight * rows[j, r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def project_block(
     differences,  # IN  (b, d), x_i - x_j of some pairs, none of them zero
     images,  # IN  (b, d), differences @ metric
@@ -196,7 +196,7 @@ def project_block(
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def project_root_block(
     images,  # IN  (b, d), (x_i - x_j) @ root' of some pairs
     sign,  # IN  (b,), 1.0 for a must-link, -1.0 for a cannot-link

@@ -5,7 +5,7 @@ import numpy as np
 from linkwise._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def cheapest(
     cost,  # IN  (k,)
     current,  # IN  cluster kept if it is as cheap, up to rounding
@@ -25,7 +25,7 @@ def cheapest(
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def relabel_by_counts(
     distances,  # IN  (n, k), the cost of a point in a cluster, pairs apart
     order,  # IN  (n,), visiting order
@@ -71,7 +71,7 @@ def relabel_by_counts(
     return n_moves
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def relabel_by_pairs(
     distances,  # IN  (n, k), the cost of a point in a cluster, pairs apart
     order,  # IN  (n,), visiting order
@@ -103,7 +103,7 @@ def relabel_by_pairs(
     return n_moves
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def nearest_allowed(
     distances,  # IN  (k,), of a point or a component to the centres
     g,  # IN  its component
@@ -133,7 +133,7 @@ def nearest_allowed(
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def place_points_in_turn(
     distances,  # IN  (n, k), squared distances to the centres
     order,  # IN  points in the order of their turns
@@ -170,7 +170,7 @@ def place_points_in_turn(
             is_stuck[part[g]] = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def improve_placement(
     distances,  # IN  (g, k), cost of components in clusters
     which,  # IN  components that may move
@@ -199,7 +199,7 @@ def improve_placement(
             placed[g] = best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def repair_pairs(
     distances,  # IN  (n, k), squared distances to the centres
     must_link,  # IN  (m, 2), in the order of their turns

@@ -62,8 +62,11 @@ class Screen:
         if model.get_params().get("n_candidates", 0) > _MAX_BAR:
             return
         import rich
-        from sklearn.callback import ProgressBar
 
+        try:
+            from sklearn.callback import ProgressBar
+        except ImportError:  # scikit-learn before 1.9 has none
+            return
         # The bar draws on rich's own console, and stdout belongs to the report.
         rich.reconfigure(stderr=True)
         model.set_callbacks(ProgressBar())

@@ -19,7 +19,7 @@ from linkwise.clustering._jit_starts import seed_and_place
 from linkwise.kernels._jit import move_groups, spread_totals
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def nearest_centres(
     sums,  # IN  (k, n)
     inner,  # IN  (k,)
@@ -89,12 +89,7 @@ def nearest_centres(
     return n_moved
 
 
-# Clusters from which on points that cannot change are passed over: with few clusters it
-# costs more to tell them than to assign them.
-LEAST_CLUSTERS_TO_PASS_OVER = 8
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always")
 def descend(
     rows,  # IN  (n, m), as in move_groups
     core,  # IN  (m, m) or None
@@ -103,6 +98,7 @@ def descend(
     max_iter,  # IN
     n_unrest,  # IN  number of moves that count as rest
     rebuild_every,  # IN  iterations after which sums are taken anew
+    norms,  # OUT (n,), squared norms; None: no point is passed over, see _jit_settled
     labels,  # IN/OUT (n,)
     current,  # OUT (n,), labels that the sums belong to; all -1 on entry
     totals,  # OUT (k, m), as in move_groups; zero on entry
@@ -131,16 +127,15 @@ def descend(
     n_free = 0
     n_iter = -1  # the first round only takes the sums of the start
     converged = goes_back = False
-    passes_over = k >= LEAST_CLUSTERS_TO_PASS_OVER  # if there is a core
-    if core is not None:
+    only_totals = rebuild_every < 0  # never; a constant would be compiled once more
+    if norms is not None:
+        only_totals = True
         centres = np.zeros((k, rows.shape[1]))
         projected = np.zeros((k, rows.shape[1]))
         drift = np.zeros(k + 1)
-        until = np.empty(n if passes_over else 0)
-        norms = np.empty(n if passes_over else 0)
+        until = np.empty(n)
         forget(until)
-        if passes_over:
-            squared_norms(rows, core, diagonal, norms)
+        squared_norms(rows, core, diagonal, norms)
     while n_iter < max_iter or goes_back:
         rebuild = True
         if goes_back:
@@ -150,22 +145,21 @@ def descend(
         else:
             n_iter += 1
             n_moved = -1
-            if core is not None:  # not joined with the next, or it would be compiled
-                if passes_over:
-                    n_moved = reassign_unsettled(
-                        rows,
-                        projected,
-                        inner,
-                        mass,
-                        norms,
-                        labels,
-                        drift,
-                        until,
-                        new_labels,
-                    )
-                    if n_moved < 0:
-                        spread_totals(rows, core, totals, sums)
-                        forget(until)
+            if norms is not None:
+                n_moved = reassign_unsettled(
+                    rows,
+                    projected,
+                    inner,
+                    mass,
+                    norms,
+                    labels,
+                    drift,
+                    until,
+                    new_labels,
+                )
+                if n_moved < 0:
+                    spread_totals(rows, core, totals, sums)
+                    forget(until)
             if n_moved < 0:
                 n_moved = nearest_centres(
                     sums, inner, mass, diagonal, sample_weight, labels, new_labels, cost
@@ -182,17 +176,16 @@ def descend(
             current,
             new_labels,
             rebuild,
-            passes_over,
+            only_totals,
             totals,
             sums,
             mass,
             inner,
         )
-        if core is not None:
-            if passes_over:
-                new_explained = move_centres(
-                    core, totals, mass, centres, projected, inner, drift
-                )
+        if norms is not None:
+            new_explained = move_centres(
+                core, totals, mass, centres, projected, inner, drift
+            )
         if goes_back:
             explained = new_explained
             converged = True
@@ -217,13 +210,12 @@ def descend(
         if not goes_back:
             copy_labels(new_labels, labels)
             explained = new_explained
-    if core is not None:
-        if passes_over:
-            spread_totals(rows, core, totals, sums)
+    if norms is not None:
+        spread_totals(rows, core, totals, sums)
     return n_iter, converged, total, explained
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def copy_labels(
     source,  # IN  (n,)
     target,  # OUT (n,)
@@ -233,7 +225,7 @@ def copy_labels(
         target[i] = source[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def fingerprint(
     labels,  # IN  (n,)
 ):
@@ -244,7 +236,7 @@ def fingerprint(
     return mark
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def next_better_move(
     sums,  # IN  (k, n)
     inner,  # IN  (k,)
@@ -284,7 +276,7 @@ def next_better_move(
     return -1, -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def start_and_descend(
     linked_totals,  # IN  (g_linked, m), these to ``draws`` as in seed_and_place
     linked_inner,  # IN  (g_linked,)
@@ -306,6 +298,7 @@ def start_and_descend(
     max_iter,  # IN
     n_unrest,  # IN
     rebuild_every,  # IN
+    norms,  # OUT (n,) or None
     labels,  # OUT (n,)
     current,  # OUT (n,)
     totals,  # OUT (k, m)
@@ -346,6 +339,7 @@ def start_and_descend(
         max_iter,
         n_unrest,
         rebuild_every,
+        norms,
         labels,
         current,
         totals,
@@ -355,7 +349,7 @@ def start_and_descend(
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def relabel_in_turn(
     distances,  # IN  (k, n), weighted squared distance of points to centres
     order,  # IN  (n,), visiting order, drawn by the caller
@@ -393,7 +387,7 @@ def relabel_in_turn(
     return n_moves
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def place_without_violation(
     cost,  # IN  (k, g), cost of putting a component into a cluster
     order,  # IN  (g,), visiting order

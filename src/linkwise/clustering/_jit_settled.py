@@ -5,7 +5,7 @@ import numpy as np
 from linkwise._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def forget(
     until,  # OUT (n,)
 ):
@@ -14,7 +14,7 @@ def forget(
         until[i] = -np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def squared_norms(
     rows,  # IN  (n, m)
     core,  # IN  (m, m), or empty: the identity
@@ -41,11 +41,11 @@ def squared_norms(
         for i in range(first, last):
             norm = 0.0
             for j in range(n_columns):
-                norm += part[i - first, j] * rows[i, j]
+                norm += float(part[i - first, j] * rows[i, j])
             norms[i] = max(norm, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def move_centres(
     core,  # IN  (m, m), or empty: the identity
     totals,  # IN  (k, m)
@@ -86,7 +86,7 @@ def move_centres(
     return explained
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def reassign_unsettled(
     rows,  # IN  (n, m)
     projected,  # IN  (k, m), these up to ``mass`` as in move_centres

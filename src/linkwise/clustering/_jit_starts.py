@@ -6,7 +6,7 @@ from linkwise._jit import njit
 from linkwise.kernels._jit import spread_totals
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always")
 def centroids(
     inner,  # IN  (g_linked,), kernel sums inside the components of several points
     mass,  # IN  (g_linked,)
@@ -27,7 +27,7 @@ def centroids(
         squared_norm[g] = diagonal[members[indptr[g]]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def drawn_seed(
     score,  # IN  (g,), -inf: is a seed already
     mass,  # IN  (g,)
@@ -60,7 +60,7 @@ def drawn_seed(
     return last
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def squared_distances(
     s,  # IN  a component
     totals,  # IN  (g_linked, m)
@@ -82,13 +82,17 @@ def squared_distances(
     norm = component_mass[s] if s < n_linked else 1.0
     for j in range(n_columns):
         total[j] = totals[s, j] if s < n_linked else rows[members[indptr[s]], j]
-    products = np.empty(0, rows.dtype)
-    if core is None:
-        column = total
-    else:
-        column = total if core.shape[0] == 0 else np.dot(total, core)
+    column = total
+    products = np.empty((0, 1), rows.dtype)
+    if core is not None:
+        # Matrices of one row or column: products with vectors would be compiled too.
+        if core.shape[0] > 0:
+            column = np.dot(total.reshape(1, n_columns), core)[0]
         if at_once and n_scored > n_linked:
-            products = np.dot(rows, column.astype(rows.dtype))
+            turned = np.empty((n_columns, 1), rows.dtype)
+            for j in range(n_columns):
+                turned[j, 0] = column[j]
+            products = np.dot(rows, turned)
     for g in range(n_scored):
         product = 0.0
         if core is None:
@@ -100,7 +104,7 @@ def squared_distances(
         else:
             i = members[indptr[g]]
             if at_once:
-                product = float(products[i])
+                product = float(products[i, 0])
             else:
                 for j in range(n_columns):
                     product += rows[i, j] * column[j]
@@ -109,7 +113,7 @@ def squared_distances(
         found[g] -= 2.0 * product / (norm * component_mass[g])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always")
 def choose_seeds(
     totals,  # IN  (g_linked, m), of the components of several points
     rows,  # IN  (n, m), as in move_groups
@@ -197,7 +201,7 @@ def choose_seeds(
                     indptr,
                     members,
                     sample_weight,
-                    True,
+                    is_drawn,
                     seed_totals[n_known],
                     trial,
                 )
@@ -235,7 +239,7 @@ def choose_seeds(
                 distance[c, g] = squared_norm[g] + squared_norm[s] - 2.0 * product
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always")
 def place_components(
     distance,  # IN  (k, g), squared centroid distance of components to seeds
     seeds,  # IN  (k,), components
@@ -272,7 +276,7 @@ def place_components(
         labels[i] = cluster[component[i]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always")
 def seed_and_place(
     totals,  # IN  (g_linked, m), of the components of several points
     inner,  # IN  (g_linked,)

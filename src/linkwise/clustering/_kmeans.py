@@ -13,6 +13,10 @@ from linkwise.kernels import REBUILD_EVERY, GroupSums, Space
 # Share of the points that must be left for clusters to be taken without the others.
 _LEAST_LEFT = 0.5
 
+# Clusters from which on points that cannot change are passed over: with few clusters it
+# costs more to tell them than to assign them.
+_LEAST_CLUSTERS_TO_PASS_OVER = 8
+
 
 class KMeansResult(NamedTuple):
     """Where k-means ended."""
@@ -84,6 +88,7 @@ def kmeans(
         labels = farthest_first(space, start, n_clusters, draws=draws)
     else:
         labels = np.array(start, dtype=np.intp)
+    passes_over = space.core is not None and n_clusters >= _LEAST_CLUSTERS_TO_PASS_OVER
     run: Any = start_and_descend if pairs else descend
     n_iter, converged, total, sums.explained = run(
         *pairs,
@@ -94,6 +99,7 @@ def kmeans(
         max_iter,
         int(unrest * space.n_samples),
         REBUILD_EVERY,
+        np.empty(space.n_samples) if passes_over else None,
         labels,
         sums.labels,
         sums.totals,

@@ -5,7 +5,7 @@ import numpy as np
 from linkwise._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def count_equal_pairs(
     labels,  # IN  (n,), labels of all points
     points,  # IN  (m,), the constrained points, grouped by component

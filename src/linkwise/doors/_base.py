@@ -7,13 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkwise.constraints import Closure, Constraints, check_constraints, feasibility
-from linkwise.doors._compat import Interval, StrOptions, check_sample_weight
+from linkwise.doors._compat import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+)
 from linkwise.doors._data import (
     check_objects,
     check_several,

@@ -5,7 +5,7 @@ import numpy as np
 from linkwise._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def add_five(
     a,  # IN  (size,) packed Gram matrices, see _packed.py
     b,  # IN
@@ -43,7 +43,7 @@ def add_five(
             p += length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def add_rows(
     a,  # IN  (n, q), float32
     b,  # IN
@@ -72,7 +72,7 @@ def add_rows(
                 row[j] += v * r[j] + w * s[j] + x * t[j] + y * u[j] + z * q[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def mirror(
     rows_per_block,  # IN  blocks on the diagonal are whole already
     gram,  # IN/OUT (n, n), the lower block triangle is copied to the upper one
@@ -88,7 +88,7 @@ def mirror(
                     gram[j, i] = gram[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def move_rows(
     rows,  # IN  (n, m), float32 or float64
     row_weight,  # IN  (n,)
@@ -149,7 +149,7 @@ def move_rows(
             p += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inner=True)
 def spread_totals(
     rows,  # IN  (n, m)
     core,  # IN  (m, m), or empty: the identity
@@ -175,7 +175,7 @@ def spread_totals(
                 sums[c, i] = part[i - first, c]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def move_groups(
     rows,  # IN  (n, m), what is summed over groups
     core,  # IN  as in spread_totals; None if totals are the sums
@@ -219,7 +219,7 @@ def move_groups(
     return explained
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def combine_sums(
     parts,  # IN  (p, g, n), sums over groups for each of p kernels
     chosen,  # IN  (c,), kernels

@@ -161,7 +161,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = self._names("number")
         if self._encoder is not None:
             names += list(self._encoder.get_feature_names_out())
-        return np.array(names, dtype=object)
+        return np.array(list(map(str, names)), dtype=object)
 
     def _check_kinds(self, frame: pd.DataFrame) -> None:
         for name, kind in (self.kinds or {}).items():
