@@ -233,6 +233,15 @@ class KernelCSC(KernelSearchClusterer):
 
     # Relative squared distance above which rows are in no cluster.
     _far_limit = None
+    # What the search leaves behind, for those that ask for pairs: the committee, and
+    # the place of each row in its labels, -1 for rows outside a working set.
+    _committee = None
+    _committee_rows = None
+
+    def __getstate__(self):
+        """Return what is pickled: prediction needs no committee, and it is large."""
+        state = super().__getstate__()
+        return {k: v for k, v in state.items() if not k.startswith("_committee")}
 
     def __init__(
         self,
@@ -463,10 +472,13 @@ class KernelCSC(KernelSearchClusterer):
 
     def _finish(self, local, work, committee):
         self.doubt_, self.noise_ = None, 0.0
+        self._committee = self._committee_rows = None
         self.disbelieved_, _ = disbelieved(Constraints(), None, None)
         if committee is None or not isinstance(self.labels_, np.ndarray):
             return
         own = self.labels_ if work is None else self.labels_[work.rows]
+        self._committee = committee
+        self._committee_rows = _rows_of_committee(work, len(self.labels_))
         opinions = committee.opinions(own)
         doubt = doubts(opinions, own)
         if work is not None and work.is_whole:
@@ -482,3 +494,14 @@ class KernelCSC(KernelSearchClusterer):
                 None if self.noise == "auto" else self.noise,
                 None if work is None else work.rows,
             )
+
+
+def _rows_of_committee(work, n_samples):
+    """Return the place of each row in the labels of a committee."""
+    if work is None:
+        return np.arange(n_samples)
+    if work.is_whole:
+        return np.asarray(work.stands_for)
+    places = np.full(n_samples, -1)
+    places[work.rows] = np.arange(len(work.rows))
+    return places
