@@ -16,18 +16,21 @@ class Command:
     def __init__(self, folder):
         self.folder = folder
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, stdin=None):
         return CliRunner(env={"COLUMNS": "200"}).invoke(
-            app, [str(argument) for argument in arguments], prog_name="linkwise"
+            app,
+            [str(argument) for argument in arguments],
+            input=stdin,
+            prog_name="linkwise",
         )
 
-    def ok(self, *arguments):
-        result = self(*arguments)
+    def ok(self, *arguments, stdin=None):
+        result = self(*arguments, stdin=stdin)
         assert result.exit_code == 0, result.output
         return result
 
-    def json(self, *arguments):
-        return json.loads(self.ok(*arguments, "--json").stdout)
+    def json(self, *arguments, stdin=None):
+        return json.loads(self.ok(*arguments, "--json", stdin=stdin).stdout)
 
     def write(self, name, text):
         path = self.folder / name

@@ -40,6 +40,7 @@ from linkwise.cli._options import (
     text_options,
 )
 from linkwise.cli._screen import Screen
+from linkwise.cli._stdin import file_or_stdin, refuse_both
 
 # Blank lines keep the lines apart in the help.
 _EXIT_CODES = "\n\n".join(
@@ -52,7 +53,8 @@ _EXIT_CODES = "\n\n".join(
 )
 _PAIRS_HELP = (
     "CSV file with the columns i, j, kind and perhaps weight. i and j are row numbers "
-    "from 0, or ids with --id-column; kind is must-link or cannot-link (ML, CL)."
+    "from 0, or ids with --id-column; kind is must-link or cannot-link (ML, CL). "
+    "- is standard input."
 )
 
 app = typer.Typer(
@@ -135,7 +137,13 @@ def cluster(
     data: DataFile,
     constraints: Annotated[
         Path,
-        typer.Option("--constraints", "-c", metavar="PAIRS", help=_PAIRS_HELP),
+        typer.Option(
+            "--constraints",
+            "-c",
+            metavar="PAIRS",
+            callback=file_or_stdin,
+            help=_PAIRS_HELP,
+        ),
     ],
     clusters: Annotated[
         str,
@@ -303,6 +311,7 @@ def cluster(
         )
         from linkwise.cli._data import Wishes
 
+        refuse_both(data, constraints, "--constraints")
         given: dict[str, Any] = {
             "kernels": None if kernels is None else kernels.value,
             "selection": None if selection is None else selection.value,
@@ -390,7 +399,12 @@ def check(
     data: DataFile,
     pairs: Annotated[
         Path,
-        typer.Argument(metavar="PAIRS", help=_PAIRS_HELP, show_default=False),
+        typer.Argument(
+            metavar="PAIRS",
+            callback=file_or_stdin,
+            help=_PAIRS_HELP,
+            show_default=False,
+        ),
     ],
     id_column: IdColumn = None,
     columns: Columns = None,
@@ -419,6 +433,7 @@ def check(
         from linkwise.cli._check import run_check
         from linkwise.cli._data import Wishes
 
+        refuse_both(data, pairs, "PAIRS")
         run_check(
             data,
             pairs,

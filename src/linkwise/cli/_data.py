@@ -13,6 +13,7 @@ import pandas as pd
 from linkwise._typing import BoolArray, FloatArray
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._screen import Screen, counted, listed
+from linkwise.cli._stdin import STDIN
 from linkwise.cli._text_files import (
     TextFile,
     TextOptions,
@@ -78,7 +79,7 @@ def read_table(
         table = Table(path, _read_npy(path), has_names=False)
     elif ending in _PARQUET:
         table = Table(path, _read_parquet(path, id_column), has_names=True)
-    elif ending in _TEXT:
+    elif ending in _TEXT or path == STDIN:
         with reading(path):
             text = recognised(path, written)
         table = Table(path, _read_text(text, id_column), text.has_header, text=text)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwise.cli._stdin import file_or_stdin
+
 if TYPE_CHECKING:
     from linkwise.cli._text_files import TextOptions
 
@@ -107,7 +109,9 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .parquet, or .npy.",
+        callback=file_or_stdin,
+        help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .parquet, .npy, or "
+        "- for a CSV or TSV table from standard input.",
         show_default=False,
     ),
 ]

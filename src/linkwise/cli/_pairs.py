@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from linkwise.cli._data import Table
 from linkwise.cli._errors import BadInputError
+from linkwise.cli._stdin import STDIN, as_file
 from linkwise.cli._text_files import (
     COMPRESSIONS,
     TextFile,
@@ -24,19 +25,30 @@ _N_CONFLICTS = 20
 def read_pairs(path: Path, table: Table) -> Constraints:
     """Return the pairs of a file as row numbers of the data."""
     require_file(path)
-    if extension(path) not in (".csv", ".tsv") or path.suffix.lower() in COMPRESSIONS:
+    is_text = extension(path) in (".csv", ".tsv") or path == STDIN
+    if not is_text or path.suffix.lower() in COMPRESSIONS:
         raise BadInputError(
             f"{path}: a pairs file ends in .csv or .tsv and has the columns i, j, kind "
             "and perhaps weight."
         )
     file = _text(path)
+    with as_file(path) as source:
+        pairs = _parsed(source, path, file, table)
+    if table.ids is None:
+        _refuse_outside(path, pairs, table)
+    return pairs
+
+
+def _parsed(source: Path, path: Path, file: TextFile, table: Table) -> Constraints:
+    """Return the pairs of a source, with the words of the command in messages."""
     try:
-        pairs = Constraints.from_csv(
-            path, table.ids, delimiter=file.separator, encoding=file.encoding
+        return Constraints.from_csv(
+            source, table.ids, delimiter=file.separator, encoding=file.encoding
         )
     except (ValueError, csv.Error) as error:
+        text = str(error).replace(str(source), str(path))
         # The library's way out is an argument that the command does not have.
-        message, cut, _ = str(error).partition(' Pass on_unknown="drop"')
+        message, cut, _ = text.partition(' Pass on_unknown="drop"')
         if cut:
             message += (
                 " Correct it, or remove the line; the ids are in column "
@@ -45,9 +57,6 @@ def read_pairs(path: Path, table: Table) -> Constraints:
         if not message.startswith(str(path)):
             message = f"{path}: {message}"
         raise BadInputError(message) from None
-    if table.ids is None:
-        _refuse_outside(path, pairs, table)
-    return pairs
 
 
 def _text(path: Path) -> TextFile:

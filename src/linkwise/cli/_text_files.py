@@ -4,6 +4,7 @@ import bz2
 import codecs
 import csv
 import gzip
+import io
 import lzma
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from linkwise.cli._errors import BadInputError
+from linkwise.cli._stdin import STDIN, stdin_bytes
 
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
@@ -66,6 +68,8 @@ class TextFile:
 
 def require_file(path: Path) -> None:
     """Raise unless the path is a file that can be opened."""
+    if path == STDIN:
+        return
     if path.is_dir():
         raise BadInputError(f"{path} is a folder, not a file.")
     try:
@@ -174,6 +178,8 @@ def _is_number(text: str) -> bool:
 
 
 def _open_bytes(path: Path) -> BinaryIO:
+    if path == STDIN:
+        return io.BytesIO(stdin_bytes())
     opener = _OPENERS.get(path.suffix.lower(), open)
     return cast(BinaryIO, opener(path, "rb"))
 
@@ -200,10 +206,12 @@ def reading(path: Path, encoding: str = "") -> Iterator[None]:
 @contextmanager
 def open_text(file: TextFile) -> Iterator[TextIO]:
     """Open a text file, compressed or not; damage becomes a message."""
-    opener = _OPENERS.get(file.path.suffix.lower(), open)
     with reading(file.path, file.encoding):
-        with opener(file.path, "rt", encoding=file.encoding, newline="") as opened:
-            yield cast(TextIO, opened)
+        with (
+            _open_bytes(file.path) as raw,
+            io.TextIOWrapper(raw, encoding=file.encoding, newline="") as opened,
+        ):
+            yield opened
 
 
 def records(file: TextFile) -> Iterator[tuple[int, list[str]]]:
