@@ -17,9 +17,9 @@ from tests.clustering.plain import (
     soft_objective,
 )
 
-from linkwise.clustering import kmeans, soft_kmeans
+from linkwise.clustering import farthest_first, kmeans, soft_kmeans
 from linkwise.constraints import Constraints
-from linkwise.kernels import FeatureSpace, GramSpace
+from linkwise.kernels import RBF, FeatureSpace, GramSpace, LandmarkBank, LandmarkSpace
 
 SEEDS = st.integers(0, 10**6)
 quick = settings(deadline=None, max_examples=25)
@@ -282,3 +282,93 @@ def test_the_start_is_not_changed():
         order=order,
     )
     assert np.array_equal(start, problem.start)
+
+
+class TestPairsThatAreKept:
+    @quick
+    @given(seed=SEEDS, penalty=PENALTIES, factor=st.sampled_from([0.0, 0.1, 1.0]))
+    def test_no_less_weight_holds_than_at_the_start(self, seed, penalty, factor):
+        problem, pairs, order = draw_soft(seed)
+        space = GramSpace(problem.gram, problem.weight)
+        closure = pairs.closure(len(problem.X))
+        start = farthest_first(space, closure, problem.k)
+        options = {"order": order, "penalty": penalty, "penalty_weight": factor}
+
+        def run(keep_satisfied, max_iter=100):
+            return soft_kmeans(
+                space,
+                start,
+                problem.k,
+                closure,
+                max_iter=max_iter,
+                keep_satisfied=keep_satisfied,
+                **options,
+            )
+
+        least = closure.score(start)
+        last = np.inf
+        for max_iter in (0, 1, 2, 100):
+            result = run(True, max_iter)
+            assert not closure.score(result.labels) < least
+            assert result.n_iter <= max_iter
+            assert len(np.unique(result.labels)) == problem.k
+            assert result.objective <= last + 1e-9
+            if max_iter == 0:
+                last = result.objective
+        assert result.converged
+        # Where nothing is lost, nothing changes.
+        free = run(False)
+        if not closure.score(free.labels) < least:
+            assert np.array_equal(result.labels, free.labels)
+
+    def test_points_without_a_pair_go_on_when_pairs_would_break(self):
+        # The must-link reaches over both groups; the points at 1.4 and 6 start wrong.
+        x = np.array([[0.0], [0.5], [1.4], [6.0], [6.5], [7.0]])
+        start = np.array([0, 0, 1, 0, 1, 0])
+        closure = Constraints([(0, 5)]).closure(6)
+        options = {"order": np.arange(6), "penalty_weight": 1e-6}
+        free = soft_kmeans(FeatureSpace(x), start, 2, closure, **options)
+        assert closure.score(free.labels) == 0.0
+        kept = soft_kmeans(
+            FeatureSpace(x), start, 2, closure, keep_satisfied=True, **options
+        )
+        assert closure.score(kept.labels) == 1.0
+        assert kept.converged
+        assert kept.labels.tolist() != start.tolist()
+        anew = FeatureSpace(x).group_sums(kept.labels, 2)
+        np.testing.assert_allclose(kept.sums.sums, anew.sums, atol=1e-9)
+
+
+class TestLandmarks:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_equal_points_in_two_clusters_come_to_rest(self, seed):
+        # Their centres differ by rounding alone, and all would change places for ever.
+        rng = np.random.default_rng(seed)
+        places = rng.normal(size=(rng.integers(2, 5), 2))
+        X = places[rng.integers(len(places), size=40)]
+        marks = X[rng.choice(40, 8, replace=False)] + 0.1 * rng.normal(size=(8, 2))
+        kernel = RBF(0.01 + rng.random())
+        core = np.linalg.inv(kernel(marks, marks) + 1e-8 * np.eye(8))
+        space = LandmarkSpace(kernel(X, marks).astype(np.float32), core, np.ones(40))
+        k = len(places) + 1
+        result = soft_kmeans(
+            space,
+            rng.permutation(np.arange(40) % k),
+            k,
+            Constraints().closure(40),
+            order=np.arange(40),
+        )
+        assert result.converged
+        assert len(np.unique(result.labels)) == k
+
+    @quick
+    @given(seed=SEEDS, is_rounded=st.booleans())
+    def test_sums_of_kernels_come_to_rest(self, seed, is_rounded):
+        problem, pairs, order = draw_soft(seed)
+        X = np.round(problem.X) if is_rounded else problem.X
+        assume(len(np.unique(X, axis=0)) > 3)
+        bank = LandmarkBank.build(X, "paper", n_landmarks=6, filter="none")
+        space = bank.combine(problem.rng.random(bank.n_weights))
+        closure = pairs.closure(len(X))
+        result = soft_kmeans(space, problem.start, problem.k, closure, order=order)
+        assert result.converged

@@ -43,6 +43,49 @@ def test_a_soft_step_breaks_fewer_pairs_than_none(overlapping):
     )
 
 
+@pytest.mark.parametrize("approximation", ["exact", "landmarks"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_soft_step_never_loses_pairs(seed, approximation, make_problem):
+    X, _, pairs = make_problem(seed=seed, spread=5.0, n_pairs=60)
+    options = {
+        "kernels": "paper",
+        "n_candidates": 15,
+        "approximation": approximation,
+        "random_state": seed,
+    }
+    plain = KernelCSC(3, **options).fit(X, constraints=pairs)
+    soft = KernelCSC(3, final_step="soft", **options).fit(X, constraints=pairs)
+    assert soft.constraint_score_ >= plain.constraint_score_
+    assert soft.converged_
+
+
+@pytest.mark.parametrize("is_bad", [False, True])
+def test_a_soft_step_starts_from_plain_clusters_that_satisfy_more(
+    is_bad, overlapping, monkeypatch
+):
+    X, _, pairs = overlapping
+    score = pairs.closure(len(X)).score
+    options = {"kernels": [Linear()], "random_state": 0}
+    plain = KernelCSC(3, **options).fit(X, constraints=pairs)
+    starts = []
+
+    def spy(space, start, *args, **options):
+        assert options["keep_satisfied"]
+        starts.append(start)
+        return soft_kmeans(space, start, *args, **options)
+
+    monkeypatch.setattr("linkwise.estimators._kernel_search.soft_kmeans", spy)
+    if is_bad:
+        bad = np.arange(len(X)) % 3
+        monkeypatch.setattr("linkwise.search.Evaluator.start", lambda self, space: bad)
+    KernelCSC(3, final_step="soft", **options).fit(X, constraints=pairs)
+    assert len(starts) == 1
+    if is_bad:
+        assert_array_equal(starts[0], plain.labels_)
+    else:
+        assert score(starts[0]) > score(plain.labels_)
+
+
 def test_the_final_step_works_under_the_chosen_kernel(overlapping):
     X, _, pairs = overlapping
     closure = pairs.closure(len(X))

@@ -1,5 +1,7 @@
 """Constrained k-means where pairs may be broken at a price."""
 
+from collections.abc import Callable
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +55,7 @@ def soft_kmeans(
     penalty: str = "outlier",
     penalty_weight: float = 1.0,
     max_iter: int = 100,
+    keep_satisfied: bool = False,
 ) -> ConstrainedResult:
     """Cluster with a price on broken pairs, from start labels.
 
@@ -79,40 +82,100 @@ def soft_kmeans(
         Factor on all prices.
     max_iter : int, default=100
         Limit on the rounds; each sweeps over the points until none moves.
+    keep_satisfied : bool, default=False
+        Whether pairs of at least as much weight hold at the end as at the start. If
+        less would, the last round after which as much holds counts, and from there on
+        only points without a pair move.
 
     Returns
     -------
     ConstrainedResult
         The objective never rises on the way if the kernel is positive semi-definite.
+        Labels that were there before end it: equal points that fill two clusters may
+        change places for ever.
     """
     prices = _prices(space, closure, penalty, penalty_weight)
     labels = np.array(start, dtype=np.intp)
-    n_members = np.bincount(labels, minlength=n_clusters)
-    sums = space.group_sums(labels, n_clusters)
-    n_iter, converged = 0, False
-    while not converged and n_iter < max_iter:
-        n_iter += 1
-        distances = space.sample_weight * squared_distances(space, sums)
+    least = closure.score(labels)
+
+    def is_enough(labels: IntArray) -> bool:
+        return not (keep_satisfied and closure.score(labels) < least)
+
+    rounds = _Rounds(space, n_clusters, prices, max_iter, is_enough)
+    end = rounds.run(labels, order)
+    if not is_enough(end.labels):
+        free = order[np.diff(prices.indptr)[order] == 0]
+        end = rounds.run(end.kept, free, end.n_kept)
+    total = float(space.sample_weight @ space.diagonal)
+    objective = total - end.sums.explained + prices.of(end.labels)
+    return ConstrainedResult(end.labels, objective, end.n_iter, end.converged, end.sums)
+
+
+class _End(NamedTuple):
+    """Where rounds have ended, and the last labels on the way that were enough."""
+
+    labels: IntArray
+    n_iter: int
+    converged: bool
+    sums: GroupSums
+    kept: IntArray
+    n_kept: int  # rounds up to there
+
+
+class _Rounds(NamedTuple):
+    """Rounds of sweeps over the points and of moves of the centres."""
+
+    space: Space
+    n_clusters: int
+    prices: _Prices
+    max_iter: int
+    is_enough: Callable[[IntArray], bool]
+
+    def run(self, start: IntArray, order: IntArray, n_iter: int = 0) -> _End:
+        """Return where rounds over the points of ``order`` end."""
+        labels, kept, n_kept = start.copy(), start, n_iter
+        n_members = np.bincount(labels, minlength=self.n_clusters)
+        sums = self.space.group_sums(labels, self.n_clusters)
+        seen = {_mark(labels)}
+        converged = False
+        while not converged and n_iter < self.max_iter:
+            n_iter += 1
+            if self._sweep(sums, order, n_members, labels) == 0:
+                converged = True
+                break
+            sums.move(labels)
+            if self.is_enough(labels):
+                kept, n_kept = labels.copy(), n_iter
+            mark = _mark(labels)
+            converged = mark in seen
+            seen.add(mark)
+        return _End(labels, n_iter, converged, sums, kept, n_kept)
+
+    def _sweep(
+        self, sums: GroupSums, order: IntArray, n_members: IntArray, labels: IntArray
+    ) -> int:
+        """Move points while the centres stand still; return the number of moves."""
+        distances = self.space.sample_weight * squared_distances(self.space, sums)
         n_moves = 0
         for _ in range(_MAX_SWEEPS):
             n_moves_now = relabel_in_turn(
                 distances,
                 order,
-                prices.indptr,
-                prices.indices,
-                prices.link,
+                self.prices.indptr,
+                self.prices.indices,
+                self.prices.link,
                 n_members,
                 labels,
             )
             n_moves += n_moves_now
             if n_moves_now == 0:
                 break
-        converged = n_moves == 0
-        if not converged:
-            sums.move(labels)
-    total = float(space.sample_weight @ space.diagonal)
-    objective = total - sums.explained + prices.of(labels)
-    return ConstrainedResult(labels, objective, n_iter, converged, sums)
+        return n_moves
+
+
+def _mark(labels: IntArray) -> bytes:
+    """Return what tells labels from others, as good as surely."""
+    return blake2b(labels.tobytes(), digest_size=16).digest()
 
 
 def _prices(

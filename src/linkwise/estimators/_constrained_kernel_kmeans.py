@@ -124,5 +124,8 @@ class ConstrainedKernelKMeans(KernelClusterer):
     def _soft_options(self):
         return {"penalty": self.penalty, "penalty_weight": self.penalty_weight}
 
+    def _soft_start(self, evaluator, space, weights, closure):
+        return evaluator.start(space)
+
     def _objective(self, evaluator, objective, weights):
         return objective

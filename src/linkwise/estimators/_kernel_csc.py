@@ -97,7 +97,7 @@ class KernelCSC(KernelSearchClusterer):
         of the clusters before that.
     final_step : {None, "soft", "hard"}, default=None
         Constrained clustering under the chosen kernel at the end: pairs have a price,
-        or must hold.
+        or must hold. With a price, pairs of no less weight hold than without this step.
     approximation : {"auto", "exact", "landmarks", "working_set", "nystroem"}, \
             default="auto"
         "exact": whole kernel matrices. "landmarks": the values of each kernel with

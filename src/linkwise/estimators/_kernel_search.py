@@ -68,7 +68,17 @@ class KernelClusterer(ConstrainedClusterer):
 
     def _soft_options(self):
         """Return the settings of the soft step."""
-        return {}
+        return {"keep_satisfied": True}
+
+    def _soft_start(self, evaluator, space, weights, closure):
+        """Return the labels that the soft step starts from.
+
+        They are those of the paper, unless plain clusters satisfy more: a final step
+        is not to lose what was there without it.
+        """
+        start = evaluator.start(space)
+        plain = evaluator.cluster(space, weights).labels
+        return plain if closure.score(plain) > closure.score(start) else start
 
     def _objective(self, evaluator, objective, weights):
         """Return the objective as it is reported."""
@@ -139,7 +149,7 @@ class KernelClusterer(ConstrainedClusterer):
             elif final_step == "soft":
                 result = soft_kmeans(
                     space,
-                    evaluator.start(space),
+                    self._soft_start(evaluator, space, weights, closure),
                     self.n_clusters,
                     closure,
                     order=rng.permutation(space.n_samples),
