@@ -34,6 +34,7 @@ from linkwise.cli._options import (
     Seed,
     Selection,
     Separator,
+    Sheet,
     Strict,
     TimeLimit,
     kinds_of_columns,
@@ -173,6 +174,7 @@ def cluster(
     decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    sheet: Sheet = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -340,7 +342,7 @@ def cluster(
             wishes=Wishes(
                 columns or [], drop_column or [], kinds_of_columns(as_kind), strict
             ),
-            written=text_options(separator, decimal, encoding, header),
+            written=text_options(separator, decimal, encoding, header, sheet),
             method=method.value,
             on_conflict=None if on_conflict is None else on_conflict.value,
             n_jobs=n_jobs,
@@ -373,6 +375,7 @@ def predict(
     decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    sheet: Sheet = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -385,7 +388,7 @@ def predict(
         from linkwise.cli._predict import run_predict
 
         screen = Screen(as_json, quiet)
-        written = text_options(separator, decimal, encoding, header)
+        written = text_options(separator, decimal, encoding, header, sheet)
         run_predict(model, data, out, id_column, drop_column or [], written, screen)
 
 
@@ -415,6 +418,7 @@ def check(
     decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    sheet: Sheet = None,
     clusters: Annotated[
         int | None,
         typer.Option(
@@ -439,7 +443,7 @@ def check(
             pairs,
             id_column,
             Wishes(columns or [], drop_column or [], kinds_of_columns(as_kind), strict),
-            text_options(separator, decimal, encoding, header),
+            text_options(separator, decimal, encoding, header, sheet),
             clusters,
             Screen(as_json),
         )

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import typer
 
 from linkwise._typing import BoolArray, FloatArray
 from linkwise.cli._errors import BadInputError
+from linkwise.cli._excel import EXCEL, read_sheet
 from linkwise.cli._screen import Screen, counted, listed
 from linkwise.cli._stdin import STDIN
 from linkwise.cli._text_files import (
@@ -19,6 +21,7 @@ from linkwise.cli._text_files import (
     TextOptions,
     extension,
     line_of_row,
+    made_text,
     open_text,
     reading,
     recognised,
@@ -35,7 +38,7 @@ _EXACT_FLOATS: dict[str, Any] = (
 )
 _TEXT = (".csv", ".tsv")
 _PARQUET = (".parquet", ".pq")
-_ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .parquet or .npy"
+_ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .xlsx, .parquet or .npy"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Table:
     id_column: str | None = None
     ids: list[Any] | None = None
     text: TextFile | None = None
+    # Where the first row of data stands in the sheet of an Excel file.
+    first_row: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -56,6 +61,8 @@ class Table:
 
     def place(self, row: int) -> str:
         """Return where in the file a row stands."""
+        if self.first_row is not None:
+            return f"row {self.first_row + row} of the sheet"
         if self.text is not None:
             return f"line {line_of_row(self.text, row)}"
         return f"row {row} (counted from 0)"
@@ -75,27 +82,41 @@ def read_table(
     """Return the content of a data file; its ending tells the format."""
     require_file(path)
     ending = extension(path)
+    if written.sheet is not None and ending not in EXCEL:
+        raise typer.BadParameter(
+            f"--sheet {written.sheet!r}: {path} has no sheets; only files that end in "
+            f"{' or '.join(EXCEL)} have."
+        )
     if ending == ".npy":
         table = Table(path, _read_npy(path), has_names=False)
     elif ending in _PARQUET:
         table = Table(path, _read_parquet(path, id_column), has_names=True)
+    elif ending in EXCEL:
+        sheet = read_sheet(path, written.sheet)
+        text = made_text(path, sheet.content, written)
+        first_row = sheet.first_row + text.has_header
+        table = replace(_text_table(text, id_column), first_row=first_row)
     elif ending in _TEXT or path == STDIN:
         with reading(path):
             text = recognised(path, written)
-        table = Table(path, _read_text(text, id_column), text.has_header, text=text)
-        if not text.has_header and written.header is None:
-            screen.note(
-                f"the first line of {path} holds nothing but numbers and is taken for "
-                "a row; if it names the columns, say --header."
-            )
+        table = _text_table(text, id_column)
     else:
         raise BadInputError(
             f"{path}: the ending {ending or 'of the name'!r} is not known; data files "
             f"end in {_ACCEPTED}."
         )
+    if table.text is not None and not table.has_names and written.header is None:
+        screen.note(
+            f"the first line of {path} holds nothing but numbers and is taken for a "
+            "row; if it names the columns, say --header."
+        )
     if table.n_rows == 0:
         raise BadInputError(f"{path} has no rows of data.")
     return table if id_column is None else _with_ids(table, id_column)
+
+
+def _text_table(text: TextFile, id_column: str | None) -> Table:
+    return Table(text.path, _read_text(text, id_column), text.has_header, text=text)
 
 
 def _read_text(file: TextFile, id_column: str | None) -> pd.DataFrame:

@@ -110,8 +110,8 @@ DataFile = Annotated[
     typer.Argument(
         metavar="DATA",
         callback=file_or_stdin,
-        help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .parquet, .npy, or "
-        "- for a CSV or TSV table from standard input.",
+        help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .xlsx, .parquet, "
+        ".npy, or - for a CSV or TSV table from standard input.",
         show_default=False,
     ),
 ]
@@ -199,6 +199,15 @@ Header = Annotated[
         show_default="found out",
     ),
 ]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=TEXT,
+        metavar="NAME",
+        help="Sheet of an Excel file.",
+        show_default="the first",
+    ),
+]
 LabelsFile = Annotated[
     Path,
     typer.Option(
@@ -276,6 +285,7 @@ def text_options(
     decimal: str | None,
     encoding: str | None,
     header: bool | None,
+    sheet: str | None = None,
 ) -> "TextOptions":
     """Return how a text file is written, checked."""
     from linkwise.cli._text_files import TextOptions
@@ -294,7 +304,7 @@ def text_options(
             raise typer.BadParameter(
                 f"--decimal {decimal!r} is also the --separator; they must differ."
             )
-    return TextOptions(separator, decimal, encoding, header)
+    return TextOptions(separator, decimal, encoding, header, sheet)
 
 
 def kinds_of_columns(given: list[str] | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ import lzma
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
@@ -40,6 +40,7 @@ class TextOptions(NamedTuple):
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    sheet: str | None = None  # of an Excel file
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class TextFile:
     decimal: str = "."
     encoding: str = "utf-8-sig"
     has_header: bool = True
+    # What to read in place of the file, if that is not text itself.
+    content: bytes | None = None
 
     def described(self) -> list[str]:
         """Return what is not as the ending of the name promises, in words."""
@@ -99,10 +102,22 @@ def recognised(path: Path, asked: TextOptions | None = None) -> TextFile:
         file = TextFile(path, _separator_of(file), encoding=encoding)
     first = [record for _, record in islice(records(file), _N_LOOKED_AT)]
     decimal = asked.decimal or _decimal_of(file.separator, first)
-    has_header = asked.header
-    if has_header is None:
-        has_header = not first or _is_header(first[0], decimal)
+    has_header = _has_header(first, decimal, asked)
     return TextFile(path, file.separator, decimal, encoding, has_header)
+
+
+def made_text(path: Path, content: bytes, asked: TextOptions) -> TextFile:
+    """Return CSV text that was made from a file of another format."""
+    file = TextFile(path, ",", content=content)
+    first = [record for _, record in islice(records(file), 1)]
+    return replace(file, has_header=_has_header(first, file.decimal, asked))
+
+
+def _has_header(first: list[list[str]], decimal: str, asked: TextOptions) -> bool:
+    """Return whether the first record names the columns: as was said, else seen."""
+    if asked.header is not None:
+        return asked.header
+    return not first or _is_header(first[0], decimal)
 
 
 def _separator_by_name(path: Path) -> str:
@@ -177,7 +192,9 @@ def _is_number(text: str) -> bool:
     return "_" not in text
 
 
-def _open_bytes(path: Path) -> BinaryIO:
+def _open_bytes(path: Path, content: bytes | None = None) -> BinaryIO:
+    if content is not None:
+        return io.BytesIO(content)
     if path == STDIN:
         return io.BytesIO(stdin_bytes())
     opener = _OPENERS.get(path.suffix.lower(), open)
@@ -208,7 +225,7 @@ def open_text(file: TextFile) -> Iterator[TextIO]:
     """Open a text file, compressed or not; damage becomes a message."""
     with reading(file.path, file.encoding):
         with (
-            _open_bytes(file.path) as raw,
+            _open_bytes(file.path, file.content) as raw,
             io.TextIOWrapper(raw, encoding=file.encoding, newline="") as opened,
         ):
             yield opened
