@@ -126,7 +126,7 @@ def test_missing_files_and_folders_are_described(fails, linkwise):
 
 
 def test_unknown_endings_are_refused(fails):
-    for name in ("data.xlsx", "data", "data.npz", "data.gz"):
+    for name in ("data.xls", "data", "data.npz", "data.gz"):
         assert ".parquet or .npy" in fails(name=name)
 
 
