@@ -119,3 +119,11 @@ def test_constraints_in_the_place_of_labels_are_refused():
 def test_the_text_minus_one_among_names_is_unknown():
     pairs = Constraints.from_labels(["a", "a", "-1", "b", "-1"])
     assert (pairs.n_must_link, pairs.n_cannot_link) == (1, 1)
+
+
+@pytest.mark.parametrize("end", [2**63, 2**70, "1", "9" * 30], ids=repr)
+def test_a_name_in_place_of_a_position_is_shown_with_its_pair(end):
+    named = [("0", end)] if isinstance(end, str) else [(0, 1), (0, end)]
+    shown = rf"cannot_link\[{len(named) - 1}\] = .*{end}.*whole numbers in \[0, 5\)"
+    with pytest.raises(ValueError, match=shown):
+        check_constraints(([], named), n_samples=5)

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import _is_arraylike, _num_samples
 
 from linkwise.constraints import Constraints
+from linkwise.exceptions import InconsistentConstraintsError
 
 quick = settings(deadline=None, max_examples=60)
 
@@ -444,3 +445,82 @@ class TestFromMatrix:
     def test_a_wrong_matrix_is_explained(self, matrix, message):
         with pytest.raises(ValueError, match=message):
             Constraints.from_matrix(matrix)
+
+
+class TestNumbersBeyondPositions:
+    @pytest.mark.parametrize(
+        "pairs",
+        [
+            [(1, 2), (0, 2**63)],
+            [(1, 2), (0, 2**70)],
+            np.array([[1, 2], [0, 2**63]], dtype=np.uint64),
+            np.array([[1, 2], [0, 2**63]], dtype=object),
+        ],
+        ids=["int", "larger", "uint64", "objects"],
+    )
+    def test_whole_numbers_are_ids_and_keep_every_digit(self, pairs):
+        named = Constraints(pairs)
+        largest = max(max(pair) for pair in np.asarray(pairs, dtype=object).tolist())
+        assert named.is_named
+        assert [0, largest] in named.must_link.tolist()
+        assert named.locate([2, 1, largest, 0]).must_link.tolist() == [[0, 1], [2, 3]]
+
+    @settings(deadline=None)
+    @given(st.integers(2**63, 2**200), st.integers(0, 2**62))
+    def test_neighbours_are_different_ids(self, first, second):
+        named = Constraints([(first, first + 1), (second, first)])
+        assert named.points.tolist() == sorted({first, first + 1, second})
+
+    @pytest.mark.parametrize("value", [1e300, 2.0**63, -1e300, np.float32(1e30)])
+    @pytest.mark.parametrize("form", [list, np.array, "table"])
+    def test_floats_are_refused(self, value, form):
+        if form == "table":
+            with pytest.raises(ValueError, match=r"row 1: column j is .*at most 9223"):
+                Constraints.from_table([(1, 2, "ml"), (0, value, "ml")])
+        else:
+            with pytest.raises(ValueError, match=r"must_link\[1\] = .*at most 9223"):
+                Constraints(form([(1, 2), (0, value)]))
+
+    def test_a_mix_of_floats_and_numbers_beyond_all_floats_is_refused(self):
+        with pytest.raises(ValueError, match=r"must_link\[0\]"):
+            Constraints([(0.5, 10**400)])
+
+    def test_negative_numbers_are_refused_whatever_their_size(self):
+        with pytest.raises(ValueError, match=r"must_link\[1\] = .*negative"):
+            Constraints([(0, 1), (1, -(2**70))])
+
+    def test_the_last_position_is_one(self):
+        assert Constraints([(0, 2**63 - 1)]).must_link.tolist() == [[0, 2**63 - 1]]
+
+
+class TestLargeWeights:
+    @pytest.mark.parametrize("weight", [1.1e100, 1e308])
+    def test_those_whose_sums_might_overflow_are_refused(self, weight):
+        with pytest.raises(ValueError, match=r"_weight\[1\] = .*at most 1e\+100"):
+            Constraints([(0, 1), (1, 2)], (), [1.0, weight])
+        with pytest.raises(ValueError, match=r"cannot_link_weight = .*at most 1e\+100"):
+            Constraints([], [(0, 1)], None, weight)
+        with pytest.raises(ValueError, match=r"table row 0: weight is .*1e\+100"):
+            Constraints.from_table([(0, 1, "ml", weight)])
+        with pytest.raises(ValueError, match=r"must_link_weight\[0\]"):
+            Constraints.from_matrix([[0, weight], [0, 0]])
+
+    def test_the_largest_allowed_are_counted_exactly(self):
+        pairs = Constraints([(0, 1), (1, 2)], [(2, 3)], [1e100, 5e99], [1e100])
+        assert pairs.score([0, 0, 1, 0], closed=False) == pytest.approx(0.8)
+        closure = pairs.closure(4)
+        assert closure.score([0, 0, 0, 1]) == 1.0
+        assert closure.balanced_score([0, 0, 0, 1]) == 1.0
+
+
+def test_a_point_cannot_linked_to_itself_is_called_by_its_id():
+    with pytest.raises(ValueError, match=r"table row 0: cannot-link \('b', 'b'\)"):
+        Constraints.from_table([("b", "b", "cannot-link")], ids=["a", "b"])
+
+
+def test_contradictions_are_called_by_ids():
+    pairs = Constraints([(0, 1), (1, 2)], [(0, 2)])
+    with pytest.raises(InconsistentConstraintsError, match=r"\('a', 'c'\).*a-b-c"):
+        pairs.check_consistent(["a", "b", "c"])
+    with pytest.raises(InconsistentConstraintsError, match=r"\(0, 2\).*0-1-2"):
+        pairs.check_consistent()

@@ -10,6 +10,9 @@ from sklearn.exceptions import NotFittedError
 from linkwise import (
     ConstrainedKernelKMeans,
     Constraints,
+    ConstraintWarning,
+    InconsistentConstraintsError,
+    InfeasibleConstraintsError,
     KernelBank,
     KernelCSC,
     MahalanobisCSC,
@@ -358,3 +361,51 @@ class TestPredict:
         model = KernelCSC(3, kernels=[X @ X.T]).fit(X, constraints=pairs)
         with pytest.raises(ValueError, match="cross="):
             model.predict(X)
+
+
+class TestIdsInMessages:
+    ids = [f"row {i}" for i in range(72)]
+
+    def fit(self, model, blobs, must_link, cannot_link):
+        def named(pairs):
+            return [(self.ids[i], self.ids[j]) for i, j in pairs]
+
+        pairs = named(must_link), named(cannot_link)
+        return model.fit(blobs.X, constraints=pairs, sample_id=self.ids)
+
+    def test_too_few_clusters(self, blobs):
+        model = ConstrainedKernelKMeans(2, mode="hard")
+        triangle = [(3, 5), (5, 9), (3, 9)]
+        shown = "each: 'row 3', 'row 5', 'row 9'"
+        with pytest.raises(InfeasibleConstraintsError, match=shown):
+            self.fit(model, blobs, [], triangle)
+        with pytest.raises(InfeasibleConstraintsError, match="each: 3, 5, 9"):
+            model.fit(blobs.X, constraints=([], triangle))
+
+    def test_too_few_clusters_without_a_clique(self, blobs):
+        model = ConstrainedKernelKMeans(2, mode="hard")
+        circle = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+        with pytest.raises(InfeasibleConstraintsError, match="points 'row 0', 'row 1'"):
+            self.fit(model, blobs, [], circle)
+
+    def test_contradictions(self, estimator, blobs):
+        with pytest.raises(InconsistentConstraintsError, match="row 1-row 2-row 7"):
+            self.fit(estimator, blobs, [(1, 2), (2, 7)], [(1, 7)])
+
+    def test_contradictions_in_a_warning(self, blobs):
+        model = KernelCSC(3, kernels="paper", n_candidates=5, random_state=0)
+        with pytest.warns(ConstraintWarning, match="row 1-row 2-row 7"):
+            self.fit(model, blobs, [(1, 2), (2, 7)], [(1, 7)])
+
+    def test_pairs_of_a_row_with_itself(self, estimator, blobs):
+        with pytest.raises(ValueError, match=r"\('row 3', 'row 3'\) joins a point to"):
+            self.fit(estimator, blobs, [], [(3, 3)])
+
+
+def test_the_largest_weights_of_pairs_change_nothing(estimator, blobs):
+    pairs = blobs.pairs
+    heavy = Constraints(pairs.must_link, pairs.cannot_link, 1e100, 1e100)
+    weighted = clone(estimator).fit(blobs.X, constraints=heavy)
+    plain = estimator.fit(blobs.X, constraints=pairs)
+    assert np.array_equal(weighted.labels_, plain.labels_)
+    assert weighted.constraint_score_ == plain.constraint_score_

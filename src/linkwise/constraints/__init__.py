@@ -6,6 +6,7 @@ from linkwise.constraints._closure import Closure, EntailedPairs
 from linkwise.constraints._conflicts import Conflict
 from linkwise.constraints._feasibility import Feasibility, FeasibleRange, feasibility
 from linkwise.constraints._folds import constraint_folds
+from linkwise.constraints._ids import id_values
 from linkwise.constraints._pairs import Constraints
 from linkwise.constraints._scores import coherence, informativeness
 
@@ -22,5 +23,6 @@ __all__ = [
     "coherence",
     "constraint_folds",
     "feasibility",
+    "id_values",
     "informativeness",
 ]

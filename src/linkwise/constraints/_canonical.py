@@ -14,6 +14,18 @@ Pairs: TypeAlias = npt.NDArray[Any]
 PairsLike: TypeAlias = npt.ArrayLike | Iterable[Any]
 WeightsLike: TypeAlias = npt.ArrayLike | None
 
+# Largest whole number that is a position.
+LARGEST_POSITION = int(np.iinfo(np.intp).max)
+# Sums over all pairs of points, times distances, are to stay finite.
+LARGEST_WEIGHT = 1e100
+# Whole numbers from here on are not all exact as floats.
+_EXACT = 2.0**53
+TOO_LARGE = (
+    f"positions must be at most {LARGEST_POSITION}; larger ids must be whole numbers "
+    "or text, not floats"
+)
+WEIGHT_RULE = f"weights must be positive, finite and at most {LARGEST_WEIGHT:g}"
+
 
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN, NaT or pandas' NA."""
@@ -65,6 +77,9 @@ def _as_array(listed: Any, name: str) -> Pairs:
     except ValueError:  # rows of unequal length, or of unequal depth
         array = np.empty(0, dtype=object)
     plain = array.dtype.kind in "iufb" and array.ndim == 2
+    if plain and array.dtype.kind == "f":
+        # Whole numbers of Python too large for numpy's integers have become floats.
+        plain = not (np.abs(array) >= _EXACT).any()
     if plain or not listed:
         return array
     # numpy would write the number of ("a", 1) as a string and open tuple names up.
@@ -93,6 +108,9 @@ def _as_positions(array: Pairs, name: str) -> Pairs:
         bad = ~np.isfinite(array) | (array != np.rint(array))
         if bad.any():
             raise _entry_error(array, bad, name, "positions must be whole numbers")
+        bad = np.abs(array) >= float(LARGEST_POSITION)
+        if bad.any():
+            raise _entry_error(array, bad, name, TOO_LARGE)
     elif kind == "u" and array.max() > np.iinfo(np.intp).max:
         return array.astype(object)  # hashes used as ids
     elif kind not in "iu":
@@ -116,9 +134,24 @@ def _narrow_objects(array: Pairs, name: str) -> Pairs:
         if is_missing(value):
             raise ValueError(f"{where} holds a missing value ({value!r}).")
     if all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in values):
-        narrow = np.array(values).reshape(array.shape)
+        if all(isinstance(v, numbers.Integral) for v in values):
+            if min(values) < 0:
+                bad = np.array([v < 0 for v in values]).reshape(array.shape)
+                raise _entry_error(array, bad, name, "positions must not be negative")
+            if max(values) > LARGEST_POSITION:
+                return array  # hashes used as ids
+        narrow = np.array([_as_number(v) for v in values]).reshape(array.shape)
         return narrow if narrow.dtype.kind in "iuf" else array
     return array
+
+
+def _as_number(value: Any) -> Any:
+    """Return a whole number beyond all floats as infinity."""
+    try:
+        float(value)
+    except OverflowError:
+        return np.inf
+    return value
 
 
 def _entry_error(
@@ -139,12 +172,12 @@ def as_weights(weight: WeightsLike, n_pairs: int, name: str) -> FloatArray:
             f"{name} has shape {given.shape}: it must be one number, or one number "
             f"for each of the {n_pairs} pairs."
         )
-    bad = np.atleast_1d(~(np.isfinite(given) & (given > 0)))
+    bad = np.atleast_1d(~((given > 0) & (given <= LARGEST_WEIGHT)))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         value = np.atleast_1d(given)[row].item()
         place = f"{name}[{row}]" if given.ndim else name
-        raise ValueError(f"{place} = {value}: weights must be positive and finite.")
+        raise ValueError(f"{place} = {value}: {WEIGHT_RULE}.")
     return np.broadcast_to(given, n_pairs).astype(np.float64)
 
 

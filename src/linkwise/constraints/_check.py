@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from linkwise.constraints._canonical import LARGEST_POSITION
 from linkwise.constraints._ids import id_values
 from linkwise.constraints._pairs import Constraints
 
@@ -67,8 +68,10 @@ def check_constraints(
         pairs = located
     elif pairs.is_named:
         raise ValueError(
-            "The constraints hold names, not positions: pass sample_id, the id of each "
-            "row of the data, or call constraints.locate(ids)."
+            f"The constraints hold names, not positions: {_first_name(pairs)}. "
+            f"Positions are whole numbers in [0, {n_samples}); for names pass "
+            "sample_id, the id of each row of the data, or call "
+            "constraints.locate(ids)."
         )
     elif pairs.n_samples not in (None, n_samples):
         raise ValueError(
@@ -79,6 +82,19 @@ def check_constraints(
         )
     pairs.check_range(n_samples)
     return pairs if y is None else pairs | _from_partial_labels(y, n_samples)
+
+
+def _first_name(pairs: Constraints) -> str:
+    """Return the first pair that holds a name, as text."""
+    for kind in ("must_link", "cannot_link"):
+        for row, pair in enumerate(getattr(pairs, kind).tolist()):
+            if any(not _is_position(end) for end in pair):
+                return f"{kind}[{row}] = {tuple(pair)}"
+    return "all of them"
+
+
+def _is_position(end: Any) -> bool:
+    return isinstance(end, int) and 0 <= end <= LARGEST_POSITION
 
 
 def _refuse_other_kind(pairs: Constraints, ids: Sequence[Any]) -> None:

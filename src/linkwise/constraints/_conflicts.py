@@ -1,6 +1,7 @@
 """Cannot-links that contradict must-links: found, explained, dropped."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +47,16 @@ class Conflict(NamedTuple):
     def __str__(self) -> str:
         path = "-".join(map(str, self.path))
         return f"cannot-link {self.cannot_link} contradicts must-links {path}"
+
+    def named(self, names: Sequence[Any] | None) -> "Conflict":
+        """Return the conflict with ids in place of positions, if there are any."""
+        if names is None:
+            return self
+        first, second = self.cannot_link
+        return self._replace(
+            cannot_link=(names[first], names[second]),
+            path=[names[point] for point in self.path],
+        )
 
 
 class WeightedPairs(NamedTuple):
@@ -93,10 +104,13 @@ def explain(pairs: WeightedPairs, rows: IntArray) -> list[Conflict]:
     return found
 
 
-def raise_inconsistent(pairs: WeightedPairs, is_conflict: BoolArray) -> None:
+def raise_inconsistent(
+    pairs: WeightedPairs, is_conflict: BoolArray, names: Sequence[Any] | None = None
+) -> None:
     """Raise the error that names the first few conflicts."""
     rows = np.flatnonzero(is_conflict)
-    lines = [f"  {conflict}" for conflict in explain(pairs, rows[:_N_SHOWN])]
+    found = explain(pairs, rows[:_N_SHOWN])
+    lines = [f"  {conflict.named(names)}" for conflict in found]
     if len(rows) > _N_SHOWN:
         lines.append(f"  and {len(rows) - _N_SHOWN} more")
     raise InconsistentConstraintsError(

@@ -1,6 +1,7 @@
 """Can k clusters satisfy every pair? Colouring of the cannot-link graph."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -52,9 +53,15 @@ class FeasibleRange(NamedTuple):
 
 
 def feasibility(
-    closure: Closure, n_clusters: int, budget: int = 100_000
+    closure: Closure,
+    n_clusters: int,
+    budget: int = 100_000,
+    names: Sequence[Any] | None = None,
 ) -> Feasibility:
-    """Return whether k clusters can satisfy every entailed pair."""
+    """Return whether k clusters can satisfy every entailed pair.
+
+    ``names`` are the ids by which the reason calls points, if not by positions.
+    """
     if n_clusters > closure.n_components:
         return Feasibility(
             "infeasible",
@@ -65,7 +72,7 @@ def feasibility(
     neighbours = _neighbour_sets(closure)
     clique = _greedy_clique(neighbours)
     if len(clique) > n_clusters:
-        return Feasibility("infeasible", None, _clique_reason(closure, clique))
+        return Feasibility("infeasible", None, _clique_reason(closure, clique, names))
 
     core, peeled = _peel(neighbours, n_clusters)
     colours: dict[int, int] = {}
@@ -79,7 +86,8 @@ def feasibility(
                 "The search budget ran out before a partition was found.",
             )
         if found is None:
-            return Feasibility("infeasible", None, _exhausted_reason(closure, part))
+            reason = _exhausted_reason(closure, part, names)
+            return Feasibility("infeasible", None, reason)
         colours.update(found)
     for vertex in reversed(peeled):
         used = {colours[other] for other in neighbours[vertex] if other in colours}
@@ -238,23 +246,30 @@ def _fill_clusters(
     return np.argsort(np.argsort(first))[inverse]
 
 
-def _points_of(closure: Closure, components: list[int]) -> str:
+def _points_of(
+    closure: Closure, components: list[int], names: Sequence[Any] | None
+) -> str:
     """Return one point of each component, the first few, as text."""
-    points = closure.members[closure.indptr[components]].tolist()
-    shown = ", ".join(map(str, sorted(points)[:_N_CLIQUE_SHOWN]))
+    points = sorted(closure.members[closure.indptr[components]].tolist())
+    first = points[:_N_CLIQUE_SHOWN]
+    shown = ", ".join(str(p) if names is None else repr(names[p]) for p in first)
     return shown + (", ..." if len(points) > _N_CLIQUE_SHOWN else "")
 
 
-def _clique_reason(closure: Closure, clique: list[int]) -> str:
+def _clique_reason(
+    closure: Closure, clique: list[int], names: Sequence[Any] | None
+) -> str:
     return (
         f"Cannot-links keep {len(clique)} components apart from each other, so "
         f"{len(clique)} clusters are needed at least; one point of each: "
-        f"{_points_of(closure, clique)}."
+        f"{_points_of(closure, clique, names)}."
     )
 
 
-def _exhausted_reason(closure: Closure, part: list[int]) -> str:
+def _exhausted_reason(
+    closure: Closure, part: list[int], names: Sequence[Any] | None
+) -> str:
     return (
         f"No assignment of the {len(part)} components joined by cannot-links around "
-        f"points {_points_of(closure, part)} satisfies all of them."
+        f"points {_points_of(closure, part, names)} satisfies all of them."
     )

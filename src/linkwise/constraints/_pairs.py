@@ -1,7 +1,7 @@
 """Must-link and cannot-link pairs: the object that all layers share."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,7 +88,7 @@ class Constraints:
         both; :meth:`conflicts` finds such contradictions.
     must_link_weight, cannot_link_weight : array-like of shape (n_pairs,), \
 float or None, default=None
-        Positive weight of each pair, or one for all. None is 1.
+        Positive weight of each pair, at most 1e100, or one for all. None is 1.
     n_samples : int or None, default=None
         Number of rows of the data that the pairs are for, if it is known: estimators
         then refuse data with another number of rows, such as a fold of a
@@ -535,7 +535,7 @@ float or None, default=None
     def _entailed_on(self, rows: IntArray) -> "Constraints":
         """Return pairs among the rows that entail what these do, same positions."""
         given = self._positions("restrict")
-        self._check_consistent(given)
+        self.check_consistent()
         n_points = max(given.n_points, int(rows.max(initial=-1)) + 1)
         return Constraints(*entailed_inside(given, rows, n_points))
 
@@ -760,7 +760,7 @@ float or None, default=None
             _check_choice("weight", weight, ("bottleneck", "product"))
             self.check_range(n_samples)
             if on_conflict == "raise":
-                self._check_consistent(self._positions("closure"))
+                self.check_consistent()
                 source = self
             else:
                 source = self.drop_conflicts()
@@ -892,10 +892,22 @@ float or None, default=None
             )
         return WeightedPairs(*(getattr(self, name) for name in _ARRAYS))
 
-    def _check_consistent(self, given: WeightedPairs) -> None:
+    def check_consistent(self, names: Sequence[Any] | None = None) -> None:
+        """Raise ``InconsistentConstraintsError`` if pairs contradict each other.
+
+        Parameters
+        ----------
+        names : sequence of shape (n_samples,), optional
+            Ids by which the error calls points, if not by positions.
+
+        Examples
+        --------
+        >>> Constraints([(0, 1)], [(1, 2)]).check_consistent()
+        """
+        given = self._positions("check_consistent")
         is_conflict = conflicting(given)
         if is_conflict.any():
-            raise_inconsistent(given, is_conflict)
+            raise_inconsistent(given, is_conflict, names)
 
 
 def _check_no_self_cannot_link(cannot_link: IntArray, names: list[Any] | None) -> None:

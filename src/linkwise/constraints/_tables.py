@@ -1,13 +1,18 @@
 """Tables of pairs with columns i, j, kind and weight."""
 
-import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwise.constraints._canonical import is_missing
+from linkwise.constraints._canonical import (
+    LARGEST_POSITION,
+    LARGEST_WEIGHT,
+    TOO_LARGE,
+    WEIGHT_RULE,
+    is_missing,
+)
 from linkwise.constraints._ids import (
     OnUnknown,
     check_on_unknown,
@@ -142,6 +147,7 @@ def parse_rows(
         try:
             kind, weight = _checked_kind(rows.kind[row]), _checked_weight(rows, row)
             ends = _checked_ends(rows.first[row], rows.second[row])
+            named = ends
             if positions is not None:
                 unknown = [end for end in ends if end not in positions]
                 if unknown and on_unknown == "drop":
@@ -152,7 +158,7 @@ def parse_rows(
             elif any(isinstance(end, int) and end < 0 for end in ends):
                 raise ValueError(f"{ends}: positions must not be negative.")
             if kind == CANNOT_LINK and ends[0] == ends[1]:
-                raise ValueError(f"cannot-link {ends} joins a point to itself.")
+                raise ValueError(f"cannot-link {named} joins a point to itself.")
         except ValueError as error:
             raise ValueError(f"{rows.where(row)}: {error}") from None
         is_must = kind == MUST_LINK
@@ -179,8 +185,8 @@ def _checked_weight(rows: Rows, row: int) -> float:
         weight = float(given)
     except (TypeError, ValueError):
         raise ValueError(f"weight is {given!r}, not a number.") from None
-    if not (math.isfinite(weight) and weight > 0):
-        raise ValueError(f"weight is {given}: weights must be positive and finite.")
+    if not 0 < weight <= LARGEST_WEIGHT:
+        raise ValueError(f"weight is {given}: {WEIGHT_RULE}.")
     return weight
 
 
@@ -195,6 +201,9 @@ def _checked_ends(first: Any, second: Any) -> tuple[Any, Any]:
         if isinstance(end, numbers.Real):
             if not isinstance(end, numbers.Integral) and not float(end).is_integer():
                 raise ValueError(f"column {column} is {end}, not a whole number.")
+            is_whole = isinstance(end, numbers.Integral)
+            if not is_whole and abs(float(end)) >= float(LARGEST_POSITION):
+                raise ValueError(f"column {column} is {end}: {TOO_LARGE}.")
             end = int(end)  # type: ignore[call-overload]
         ends.append(end)
     return ends[0], ends[1]

@@ -11,7 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkwise.constraints import Closure, Constraints, check_constraints, feasibility
+from linkwise.constraints import (
+    Closure,
+    Constraints,
+    check_constraints,
+    feasibility,
+    id_values,
+)
 from linkwise.doors._compat import (
     CallbackSupportMixin,
     Interval,
@@ -198,9 +204,12 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_positive(sample_weight, n_samples)
         pairs = self._check_pairs(constraints, y, n_samples, sample_id)
+        names = None if sample_id is None else id_values(sample_id)
+        if names is not None and self._settling() == "raise":
+            pairs.check_consistent(names)
         closure = pairs.closure(n_samples, on_conflict=self._settling())
         if hard:
-            verdict = feasibility(closure, self.n_clusters)
+            verdict = feasibility(closure, self.n_clusters, names=names)
             if verdict.status == "infeasible":
                 raise InfeasibleConstraintsError(verdict.reason)
         elif closure.n_components < self.n_clusters:

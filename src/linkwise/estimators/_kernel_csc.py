@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from linkwise.constraints import Constraints, believe
+from linkwise.constraints import Constraints, believe, id_values
 from linkwise.doors import (
     Interval,
     StrOptions,
@@ -408,14 +408,16 @@ class KernelCSC(KernelSearchClusterer):
     def _check_pairs(self, constraints, y, n_samples, sample_id):
         pairs = super()._check_pairs(constraints, y, n_samples, sample_id)
         if self.on_conflict == "warn":
-            self._warn_of_contradictions(pairs)
+            names = None if sample_id is None else id_values(sample_id)
+            self._warn_of_contradictions(pairs, names)
         return pairs
 
-    def _warn_of_contradictions(self, pairs):
+    def _warn_of_contradictions(self, pairs, names):
         n_found = pairs.n_conflicts
         if n_found == 0:
             return
-        named = "; ".join(str(conflict) for conflict in pairs.conflicts(_N_NAMED))
+        found = [conflict.named(names) for conflict in pairs.conflicts(_N_NAMED)]
+        named = "; ".join(map(str, found))
         more = f"; and {n_found - _N_NAMED} more" if n_found > _N_NAMED else ""
         warn_caller(
             f"{n_found} of {pairs.n_cannot_link} cannot-links contradict "
