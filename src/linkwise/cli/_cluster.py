@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, read_features, read_table
+from linkwise.cli._data import Table, Wishes, read_features, read_table, row_blocks
 from linkwise.cli._errors import BadInputError, ContradictionError
 from linkwise.cli._outputs import (
     check_labels_path,
@@ -196,7 +196,7 @@ def _on_conflict(job: ClusterJob) -> str:
 def _refuse_one_point(table: Table, values: Any) -> None:
     if len(values) < 2:
         raise BadInputError(f"{table.path} has one row; two are the least to cluster.")
-    if (values == values[0]).all():
+    if all((block == values[0]).all() for block in row_blocks(values)):
         raise BadInputError(f"{table.path}: all rows are equal, nothing to cluster.")
 
 

@@ -1,7 +1,7 @@
 """Data files: read, checked, and every complaint with its place and its remedy."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +29,7 @@ from linkwise.cli._text_files import (
     refuse_ragged,
     require_file,
 )
+from linkwise.doors._parquet import read_numbers
 from linkwise.tables import ColumnNote, TablePreparation, is_id_like
 
 # Before pandas 3.1 the default is off by a last digit now and then.
@@ -37,6 +38,8 @@ _EXACT_FLOATS: dict[str, Any] = (
     {} if _HAS_EXACT_FLOATS else {"float_precision": "round_trip"}
 )
 _TEXT = (".csv", ".tsv")
+# Rows that are looked at together.
+_BLOCK = 16_384
 _PARQUET = (".parquet", ".pq")
 _ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .xlsx, .parquet or .npy"
 
@@ -170,6 +173,9 @@ def _parsed(file: TextFile, **options: Any) -> pd.DataFrame:
 
 def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
     try:
+        numbers = read_numbers(path, id_column)
+        if numbers is not None:
+            return _frame_of(*numbers, id_column)
         frame = pd.read_parquet(path)
     except ImportError:
         raise BadInputError(
@@ -182,6 +188,16 @@ def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
     if id_column is not None and frame.index.name == id_column:
         frame = frame.reset_index()
     return frame.set_axis(frame.columns.map(str), axis=1)
+
+
+def _frame_of(
+    names: list[str], values: FloatArray, ids: Any, id_column: str | None
+) -> pd.DataFrame:
+    """Return a frame that shares the memory of the values."""
+    frame = pd.DataFrame(values, columns=names, copy=False)
+    if ids is not None:
+        frame[id_column] = ids
+    return frame
 
 
 def _read_npy(path: Path) -> pd.DataFrame:
@@ -202,7 +218,8 @@ def _read_npy(path: Path) -> pd.DataFrame:
         )
     if array.dtype.kind not in "biuf":
         raise BadInputError(f"{path} holds {array.dtype} values, not real numbers.")
-    return pd.DataFrame(array, columns=[str(i) for i in range(array.shape[1])])
+    names = [str(i) for i in range(array.shape[1])]
+    return pd.DataFrame(array, columns=names, copy=False)
 
 
 def _with_ids(table: Table, id_column: str) -> Table:
@@ -291,7 +308,8 @@ def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
                 f"out; --as {_quoted(note.name)}=number takes it in, "
                 f"--id-column {_quoted(note.name)} lets pairs use it."
             )
-        frame = frame.drop(columns=[note.name for note in left_out])
+        if left_out:
+            frame = frame.drop(columns=[note.name for note in left_out])
         return Features(check_features(table, frame), left_out + _as_numbers(frame))
     if table.text is not None:
         refuse_ragged(table.text)
@@ -317,7 +335,9 @@ def chosen_columns(table: Table, wishes: Wishes) -> pd.DataFrame:
     for name in resolve_names(table, list(wishes.kinds), "--as"):
         if name not in names:
             raise BadInputError(f"--as {name}: the column is left out.")
-    return table.frame[names]
+    # A choice of all columns would copy them.
+    is_all = names == list(table.frame.columns)
+    return table.frame if is_all else table.frame[names]
 
 
 def _as_numbers(frame: pd.DataFrame) -> list[ColumnNote]:
@@ -340,13 +360,30 @@ def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArr
     Returns
     -------
     DataFrame or ndarray of shape (n_rows, n_features)
-        A frame if the file names its columns.
+        A frame if the file names its columns. float32 if all columns are, else
+        float64; columns that are one array already are not copied.
     """
     _refuse_text(table, frame)
-    values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    _refuse_where(table, frame, np.isnan(values), "missing value", "Fill in")
-    _refuse_where(table, frame, np.isinf(values), "infinite value", "Replace")
-    return pd.DataFrame(values, columns=frame.columns) if table.has_names else values
+    values = _values_of(frame)
+    if not all(np.isfinite(block).all() for block in row_blocks(values)):
+        _refuse_where(table, frame, np.isnan(values), "missing value", "Fill in")
+        _refuse_where(table, frame, np.isinf(values), "infinite value", "Replace")
+    if not table.has_names:
+        return values
+    return pd.DataFrame(values, columns=frame.columns, copy=False)
+
+
+def _values_of(frame: pd.DataFrame) -> FloatArray:
+    kinds = set(frame.dtypes)
+    if kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)}):
+        return frame.to_numpy()
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def row_blocks(values: Any) -> Iterator[Any]:
+    """Yield rows a block at a time: what is made of all would be as large as they."""
+    for first in range(0, len(values), _BLOCK):
+        yield values[first : first + _BLOCK]
 
 
 def resolve_names(table: Table, given: Sequence[str], option: str) -> list[str]:

@@ -11,6 +11,10 @@ from linkwise._typing import FloatArray
 
 # Rows that are decoded at a time.
 _ROWS_AT_ONCE = 65_536
+# Columns that are decoded together: as many as are side by side in a line of cache.
+_COLUMNS_AT_ONCE = 8
+# Bytes of a column that are read at a time; else all of a row group would be.
+_BUFFER = 2**16
 
 
 def map_parquet(path: str | Path, columns: Sequence[str] | None = None) -> FloatArray:
@@ -75,14 +79,68 @@ def map_parquet(path: str | Path, columns: Sequence[str] | None = None) -> Float
     with tempfile.TemporaryFile(prefix="linkwise-") as space:
         # The mapping outlives the file's name and handle.
         rows = np.memmap(space, dtype=kind, mode="w+", shape=(n_rows, len(names)))
-    first = 0
-    for batch in file.iter_batches(_ROWS_AT_ONCE, columns=names):
-        block = rows[first : first + batch.num_rows]
-        for j, name in enumerate(names):
-            # A copy where values are missing: they become NaN.
-            block[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
-        first += batch.num_rows
+    _fill(rows, file, names)
     return rows
+
+
+def read_numbers(
+    path: str | Path, apart: str | None = None
+) -> tuple[list[str], FloatArray, Any] | None:
+    """Return the rows of a Parquet file in memory, if all its columns are numbers.
+
+    They are decoded a piece at a time into the one array that is returned.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    apart : str, optional
+        A column, or a pandas index, that is no part of the rows and may hold anything.
+
+    Returns
+    -------
+    tuple of (list of str, ndarray of shape (n_rows, n_columns), Series) or None
+        Names, values, and the column apart or None. Values are float32 if those of all
+        columns are, else float64; missing ones are NaN. None for all if a column holds
+        something else, yes and no among them, or if two have the same name.
+    """
+    file = _open(path)
+    schema = file.schema_arrow
+    names = [name for name in _data_columns(schema) if name != apart]
+    types = [schema.field(name).type for name in names if schema.names.count(name) == 1]
+    if not names or len(types) < len(names) or not all(map(_is_number, types)):
+        return None
+    is_narrow = all(kind.to_pandas_dtype() is np.float32 for kind in types)
+    rows = np.empty(
+        (file.metadata.num_rows, len(names)), np.float32 if is_narrow else np.float64
+    )
+    _fill(rows, file, names)
+    if schema.names.count(apart) != 1:
+        return names, rows, None
+    return names, rows, file.read([apart]).column(0).to_pandas()
+
+
+def _fill(rows: FloatArray, file: Any, names: list[str]) -> None:
+    """Decode columns into rows: row group by row group, a few columns at a time.
+
+    What is decoded together is in memory together, with the dictionaries and the pages
+    of each column: for all columns that can be more than the rows themselves.
+    """
+    start = 0
+    for group in range(file.metadata.num_row_groups):
+        for j in range(0, len(names), _COLUMNS_AT_ONCE):
+            some = names[j : j + _COLUMNS_AT_ONCE]
+            first = start
+            for batch in file.iter_batches(
+                _ROWS_AT_ONCE, row_groups=[group], columns=some, use_threads=False
+            ):
+                block = rows[first : first + batch.num_rows, j : j + len(some)]
+                for place, name in enumerate(some):
+                    # A copy where values are missing: they become NaN.
+                    values = batch.column(name).to_numpy(zero_copy_only=False)
+                    block[:, place] = values
+                first += batch.num_rows
+        start += file.metadata.row_group(group).num_rows
 
 
 def _open(path: str | Path) -> Any:
@@ -94,7 +152,7 @@ def _open(path: str | Path) -> Any:
             f"{path}: Parquet files need pyarrow. Install it with "
             "`pip install linkwise[parquet]`."
         ) from None
-    return ParquetFile(path)
+    return ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
 
 
 def _data_columns(schema: Any) -> list[str]:
@@ -107,6 +165,11 @@ def _is_numeric(kind: Any) -> bool:
     """Tell whether a type of pyarrow is one of real numbers."""
     from pyarrow import types
 
-    return any(
-        test(kind) for test in (types.is_boolean, types.is_integer, types.is_floating)
-    )
+    return types.is_boolean(kind) or _is_number(kind)
+
+
+def _is_number(kind: Any) -> bool:
+    """Tell whether a type of pyarrow is one of numbers, not of yes and no."""
+    from pyarrow import types
+
+    return types.is_integer(kind) or types.is_floating(kind)
