@@ -1,0 +1,166 @@
+"""Asking for pairs: test ARI against the number of answers, by strategy.
+
+``python benchmarks/active.py run RECORDS.csv [--strategy ...] [--wrong ...]`` adds what
+is missing to the records, one line for each number of answers; it can be stopped and
+started again. ``python benchmarks/active.py report RECORDS.csv`` prints the tables.
+Half of the rows may be asked about, ARI is taken on the others. Needs LINKWISE_PMLB.
+"""
+
+import argparse
+import csv
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from _pmlb import folder, load
+from sklearn.metrics import adjusted_rand_score
+
+from linkwise import KernelCSC
+from linkwise.active import STRATEGIES, Session, Truth, run
+
+BUDGETS = (10, 25, 50, 100, 120, 200)
+COLUMNS = ["dataset", "trial", "strategy", "wrong", "unsure", "k", "answers"]
+COLUMNS += ["ari", "trust", "change", "enough", "groups", "conflicts", "seconds"]
+# Settings are chosen on the sets in odd places of the list.
+MAX_ROWS = 1_000
+
+
+def names() -> list[str]:
+    """Return the sets of at most MAX_ROWS rows, from the folder."""
+    found = []
+    for path in sorted(folder().glob("*/*.tsv.gz")):
+        name = path.parent.name
+        if path.stat().st_size < 400_000 and len(load(name)[1]) <= MAX_ROWS:
+            found.append(name)
+    return found
+
+
+def one(name: str, trial: int, args: argparse.Namespace, strategy: str, wrong: float):
+    """Yield the records of one session."""
+    X, y = load(name)
+    k = len(np.unique(y))
+    rng = np.random.default_rng([trial, len(y)])
+    askable = np.sort(rng.permutation(len(y))[: len(y) // 2])
+    test = np.setdiff1d(np.arange(len(y)), askable)
+    clusters = "auto" if args.auto else k
+    model = KernelCSC(clusters, n_candidates=args.candidates, random_state=trial)
+    session = Session(
+        X,
+        model,
+        askable=askable,
+        strategy=strategy,
+        checks=strategy != "random",
+        random_state=trial,
+    )
+    oracle = Truth(y, wrong, args.unsure, trial)
+    told, tic = 0, time.perf_counter()
+    for budget in BUDGETS:
+        run(session, oracle, budget - told, fit_every=25)
+        told = budget
+        status = session.status()
+        labels = session.labels_
+        yield {
+            "dataset": name,
+            "trial": trial,
+            "strategy": strategy,
+            "wrong": wrong,
+            "unsure": args.unsure,
+            "k": "auto" if args.auto else "known",
+            "answers": budget,
+            "ari": round(adjusted_rand_score(y[test], labels[test]), 5),
+            "trust": round(status.trust, 4),
+            "change": round(status.change, 4),
+            "enough": status.enough,
+            "groups": f"{status.n_groups}/{k}",
+            "conflicts": status.n_conflicts,
+            "seconds": round(time.perf_counter() - tic, 2),
+        }
+
+
+def run_all(args: argparse.Namespace) -> None:
+    warnings.simplefilter("ignore")
+    done = set()
+    if args.records.exists():
+        table = pd.read_csv(args.records)
+        done = {tuple(key) for key in table[COLUMNS[:6]].itertuples(index=False)}
+    is_new = not args.records.exists()
+    with args.records.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        if is_new:
+            writer.writeheader()
+        chosen = names()[args.half :: 2] if args.half is not None else names()
+        for trial in range(args.trials):
+            for name in chosen[: args.sets]:
+                for strategy in args.strategy:
+                    for wrong in args.wrong:
+                        clusters = "auto" if args.auto else "known"
+                        key = (name, trial, strategy, wrong, args.unsure, clusters)
+                        if key in done:
+                            continue
+                        try:
+                            found = list(one(name, trial, args, strategy, wrong))
+                        except ValueError as error:  # fewer rows than clusters
+                            print(name, strategy, error)
+                            continue
+                        writer.writerows(found)
+                        file.flush()
+
+
+def report(args: argparse.Namespace) -> None:
+    table = pd.read_csv(args.records)
+    ordered = sorted(table["dataset"].unique())
+    every = names()
+    table["half"] = [
+        every.index(name) % 2 if name in every else 0 for name in table["dataset"]
+    ]
+    print(f"{len(ordered)} sets, {table['trial'].nunique()} trials")
+    for half, own in [
+        ("chosen on", table[table["half"] == 0]),
+        ("others", table[table["half"] == 1]),
+        ("all", table),
+    ]:
+        if len(own):
+            keys = ["k", "unsure", "wrong", "strategy"]
+            print(f"\nMean test ARI, {half}")
+            print(own.pivot_table("ari", keys, "answers").round(3).to_string())
+    by_set = table.groupby(["k", "unsure", "wrong", "strategy", "answers", "dataset"])[
+        "ari"
+    ].mean()
+    error = by_set.groupby(level=[0, 1, 2, 3, 4]).sem().unstack("answers").round(3)
+    print("\nStandard errors over sets")
+    print(error.to_string())
+    told = table[table["trust"].notna() & (table["wrong"] == 0)]
+    if len(told):
+        ranks = told[["trust", "ari"]].rank().corr().iloc[0, 1]
+        print(f"\nrank correlation of trust and ARI: {ranks:.3f} ({len(told)} records)")
+    keys = ["dataset", "trial", "strategy", "wrong", "unsure", "k"]
+    wide = table.pivot_table("ari", keys, "answers")
+    enough = table.pivot_table("enough", keys, "answers").astype(bool)
+    said = enough[100]
+    if said.any():
+        gains = (wide[200] - wide[100])[said]
+        print(
+            f"enough at 100: {said.mean():.2f} of runs, of them gain > .03: {(gains > 0.03).mean():.3f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("records", type=Path)
+    parser.add_argument("--strategy", nargs="+", default=list(STRATEGIES))
+    parser.add_argument("--wrong", nargs="+", type=float, default=[0.0])
+    parser.add_argument("--unsure", type=float, default=0.0)
+    parser.add_argument("--auto", action="store_true", help="k is not known")
+    parser.add_argument("--candidates", type=int, default=150)
+    parser.add_argument("--trials", type=int, default=1)
+    parser.add_argument("--sets", type=int, help="number of sets")
+    parser.add_argument("--half", type=int, choices=[0, 1])
+    args = parser.parse_args()
+    run_all(args) if args.what == "run" else report(args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Sessions that ask for pairs.
+
+A ``Session`` chooses questions, keeps the answers in a log and clusters with them. It
+has no screen: people, programs and experiments drive the same one.
+"""
+
+from linkwise.active._answers import Answer
+from linkwise.active._log import LogError
+from linkwise.active._oracles import OracleError, Truth, run
+from linkwise.active._session import Conflict, Question, Session, Told
+from linkwise.active._status import Status
+from linkwise.active._strategies import STRATEGIES, Strategy, View
+
+__all__ = [
+    "STRATEGIES",
+    "Answer",
+    "Conflict",
+    "LogError",
+    "OracleError",
+    "Question",
+    "Session",
+    "Status",
+    "Strategy",
+    "Told",
+    "Truth",
+    "View",
+    "run",
+]

@@ -1,0 +1,64 @@
+"""Rows as estimators take them, and as rows are compared."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from linkwise._typing import FloatArray
+
+# Columns from which on rows of one length are taken for embeddings.
+_WIDE = 50
+_N_COMPONENTS = 50
+
+
+def as_features(X: Any, id_column: str | None) -> tuple[Any, Any, list[str]]:
+    """Return ids of the rows, what an estimator is given, and names of the columns."""
+    if not isinstance(X, pd.DataFrame):
+        if id_column is not None:
+            raise ValueError(f"id_column={id_column!r} needs a data frame.")
+        X = X if sparse.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[0] < 2:
+            raise ValueError(f"X has shape {X.shape}: two rows or more are needed.")
+        return np.arange(X.shape[0]), X, [str(at) for at in range(X.shape[1])]
+    if id_column is None:
+        ids: Any = np.arange(len(X))
+    else:
+        if id_column not in X.columns:
+            raise ValueError(f"id_column={id_column!r} is no column of the table.")
+        names = X[id_column]
+        if names.isna().any() or names.duplicated().any():
+            raise ValueError(f"id_column={id_column!r} must name every row, each once.")
+        is_whole = pd.api.types.is_integer_dtype(names)
+        ids = names.to_numpy(dtype=np.int64 if is_whole else object)
+        X = X.drop(columns=id_column)
+    columns = [str(name) for name in X.columns]
+    is_plain = all(pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes)
+    if is_plain and not X.isna().any(axis=None):
+        return ids, X.to_numpy(dtype=np.float64), columns
+    from linkwise.tables import TablePreparation
+
+    return ids, TablePreparation().fit(X).transform(X), columns
+
+
+def compared(X: Any) -> FloatArray:
+    """Return rows in which near ones are alike: standardised, or of one length."""
+    if sparse.issparse(X):
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.preprocessing import normalize
+
+        rank = min(_N_COMPONENTS, min(X.shape) - 1)
+        X = normalize(X.astype(np.float64))
+        if rank >= 1:
+            X = TruncatedSVD(rank, random_state=0).fit_transform(X)
+        else:
+            X = X.toarray()
+        return np.asarray(X, dtype=np.float32)
+    X = np.asarray(X, dtype=np.float32)
+    if X.shape[1] >= _WIDE:
+        lengths = np.linalg.norm(X, axis=1)
+        if np.ptp(lengths) < 1e-2 * max(lengths.mean(), 1e-30):
+            return X
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

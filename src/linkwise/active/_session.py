@@ -1,0 +1,630 @@
+"""A session: it asks about pairs, learns from answers and says when it is enough."""
+
+import hashlib
+import os
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from linkwise._typing import BoolArray, FloatArray, IntArray
+from linkwise.active._answers import Answer
+from linkwise.active._corrections import Corrections, consistent_derived
+from linkwise.active._features import as_features, compared
+from linkwise.active._judges import Judges
+from linkwise.active._log import SCHEMA, Log, LogError
+from linkwise.active._state import MEANING, UNDOABLE, State, apply, pack, pair, replay
+from linkwise.active._state import undone_events as _undone
+from linkwise.active._status import Status, status_of
+from linkwise.active._strategies import STRATEGIES, RandomPairs, View, neighbourhoods
+from linkwise.constraints import Constraints
+from linkwise.exceptions import ConstraintWarning
+from linkwise.search import matched
+
+_WORDS = {True: "same", False: "different", None: "unsure"}
+# One question in so many is a check, and one in so many is asked again.
+_CHECK_EVERY = 10
+_AGAIN_EVERY = 5
+# An answer that the committee holds for less probable is asked again.
+_DISBELIEF = 0.3
+# Weight of the pairs that corrections stand for.
+_DERIVED_WEIGHT = 0.5
+
+
+class Question(NamedTuple):
+    """Two rows of which a person may know whether they belong together."""
+
+    i: int
+    j: int
+    id: str
+    kind: str = "pair"  # "check": drawn at random; "again": it was asked before
+    p_same: float | None = None  # what the committee expects
+
+
+class Conflict(NamedTuple):
+    """An answer that contradicts what follows from others."""
+
+    id: int
+    i: int
+    j: int
+    answer: str
+    chain: list[Answer]  # the fewest answers from which the opposite follows
+
+
+class Told(NamedTuple):
+    """What became of an answer."""
+
+    is_stored: bool
+    n_implied: int = 0  # pairs that follow now and did not before
+    conflict: Conflict | None = None
+
+
+class Session(Corrections):
+    """Asks about pairs of rows, keeps the answers and clusters with them.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame
+        The rows. A data frame may have columns of any kind.
+    estimator : estimator
+        Clusters the rows, such as ``KernelCSC(5)``; with ``n_clusters="auto"`` there
+        are as many clusters as groups were found that differ.
+    askable : array-like, optional
+        Rows that may be asked about, as numbers or as a mask; all by default.
+    log : path-like, optional
+        File of the events; a session that was there before goes on.
+    id_column : str, optional
+        Column of a data frame that names rows; by it rows are found again when the
+        data have changed. By default they are numbered.
+    strategy : str or Strategy, default="neighbourhoods"
+        How questions are chosen: also "committee", "nearest", "npu", "random", or an
+        object with ``select(view, n)``.
+    constraints : Constraints, optional
+        Pairs that are known already.
+    checks : bool, default=True
+        Whether some questions are random pairs, which tell how good the clusters are,
+        and some are asked again where the committee disbelieves the answer.
+    random_state : int, default=0
+        Seed of the questions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkwise import KernelCSC
+    >>> from linkwise.active import Session
+    >>> X, y = load_iris(return_X_y=True)
+    >>> session = Session(X, KernelCSC(3, n_candidates=50, random_state=0))
+    >>> for _ in range(20):
+    ...     q = session.ask()
+    ...     told = session.tell(q, "same" if y[q.i] == y[q.j] else "different")
+    >>> len(session.fit().labels_)
+    150
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        estimator: Any,
+        *,
+        askable: Any = None,
+        log: str | os.PathLike[str] | None = None,
+        id_column: str | None = None,
+        strategy: Any = "neighbourhoods",
+        constraints: Constraints | None = None,
+        checks: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.ids, self.X_, self.columns_ = as_features(X, id_column)
+        self.estimator = estimator
+        self.strategy = _strategy(strategy)
+        self.checks = checks
+        self.random_state = random_state
+        n_samples = len(self.ids)
+        self._row_of = {name: row for row, name in enumerate(self.ids.tolist())}
+        rng = np.random.default_rng(random_state)
+        self._rows = rng.permutation(_askable(askable, n_samples))
+        self._features = compared(self.X_)
+        self._judges: Judges | None = None
+        self.model_: Any = None
+        self.log = Log(log)
+        if not self.log.events:
+            self._write(event="session", schema=SCHEMA, **self._digests())
+        self._state = replay(self.log.events, n_samples, self._row_of)
+        if constraints is not None and len(self.log.events) == 1:
+            self.tell(constraints)
+
+    def _digests(self) -> dict[str, Any]:
+        return {
+            "rows": len(self.ids),
+            "ids": _digest(self.ids.tolist()),
+            "columns": _digest(self.columns_),
+            "seed": self.random_state,
+        }
+
+    def _write(self, **event: Any) -> int:
+        """Put an event on disk; return its number."""
+        event["time"] = datetime.now(UTC).isoformat(timespec="seconds")
+        self.log.append(event)
+        return len(self.log.events) - 1
+
+    def _do(self, **event: Any) -> int:
+        """Put an event on disk, then into the state."""
+        number = self._write(**event)
+        apply(self._state, number, event)
+        return number
+
+    # Questions and answers
+
+    def ask(self, n: int | None = None) -> Any:
+        """Return the next question, None if nothing is left to ask.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of questions; a list is returned then, in which no answer settles
+            another question.
+        """
+        wanted = 1 if n is None else n
+        found: list[Question] = []
+        if n is None:
+            found = self._extra_question()
+        if not found:
+            pairs = self.strategy.select(self._view(), wanted)
+            if not pairs:
+                pairs = RandomPairs().select(self._view(), wanted)
+            found = [self._question(i, j) for i, j in pairs]
+        if n is None:
+            return found[0] if found else None
+        return found
+
+    def _question(self, i: int, j: int, kind: str = "pair", of: int = 0) -> Question:
+        judges = self._judged()
+        p = (
+            None
+            if judges is None
+            else float(judges.p_same(np.array([i]), np.array([j]))[0])
+        )
+        p = None if p is None or np.isnan(p) else round(p, 6)
+        name = f"{of if kind == 'again' else len(self.log.events)}:{i}:{j}"
+        return Question(i, j, name, kind, p)
+
+    def _extra_question(self) -> list[Question]:
+        """Return a check, or a question that is asked again, where one is due."""
+        n = len(self._state.answers)
+        if not self.checks or n == 0 or self._judged() is None:
+            return []
+        if n % _AGAIN_EVERY == 0:
+            worst = self._disbelieved()
+            if worst is not None:
+                i, j, _ = self._state.answers[worst]
+                return [self._question(i, j, "again", worst)]
+        if n % _CHECK_EVERY == _CHECK_EVERY // 2:
+            pairs = RandomPairs().select(self._view(), 1)
+            return [self._question(i, j, "check") for i, j in pairs]
+        return []
+
+    def _disbelieved(self) -> int | None:
+        """Return the answer that the committee believes least, if it does not."""
+        beliefs = self.beliefs()
+        open_ = [n for n in beliefs if self._state.support[n] == 1]
+        if not open_:
+            return None
+        worst = min(open_, key=lambda n: (beliefs[n], n))
+        return worst if beliefs[worst] < _DISBELIEF else None
+
+    def beliefs(self) -> dict[int, float]:
+        """Return how probable the committee holds each answer, by event number."""
+        judges = self._judged()
+        said = {
+            number: (i, j, is_same)
+            for number, (i, j, is_same) in self._state.answers.items()
+            if is_same is not None
+        }
+        if judges is None or not said:
+            return {}
+        i, j, is_same = map(np.array, zip(*said.values(), strict=True))
+        p = judges.p_same(i, j)
+        belief = np.where(is_same, p, 1.0 - p)
+        return {n: b for n, b in zip(said, belief.tolist(), strict=True) if b == b}
+
+    def tell(
+        self,
+        question: Any,
+        answer: Any = None,
+        *,
+        who: str | None = None,
+        weight: float = 1.0,
+    ) -> Told:
+        """Take an answer; it is in the log when this returns.
+
+        Parameters
+        ----------
+        question : Question, pair of ids, or Constraints
+            What was answered; whole Constraints need no ``answer``.
+        answer : {"same", "different", "unsure"}, bool or None
+            What was said.
+        who : str, optional
+            Who said it.
+        weight : float, default=1.0
+            What the pair counts in the fit.
+
+        Returns
+        -------
+        Told
+            If the answer contradicts others it is set aside, and ``conflict`` has the
+            chain; ``resolve`` settles it.
+        """
+        if isinstance(question, Constraints):
+            return self._tell_all(question, who)
+        if answer not in MEANING:
+            raise ValueError(
+                f"answer={answer!r}: allowed are 'same', 'different' and 'unsure'."
+            )
+        if not np.isfinite(weight) or weight <= 0:
+            raise ValueError(f"weight={weight!r}: it must be a positive number.")
+        is_same = MEANING[answer]
+        kind, p, name = "pair", None, None
+        if isinstance(question, Question):
+            i, j = question.i, question.j
+            kind, p, name = question.kind, question.p_same, question.id
+        else:
+            i, j = self._rows_of(question)
+        event: dict[str, Any] = {
+            "i": self._name(i),
+            "j": self._name(j),
+            "answer": _WORDS[is_same],
+        }
+        optional = {"who": who, "weight": None if weight == 1.0 else weight, "p": p}
+        optional |= {"kind": None if kind == "pair" else kind, "question": name}
+        event |= {key: value for key, value in optional.items() if value is not None}
+        if kind == "again" and name is not None:
+            event["again"] = int(name.split(":")[0])
+        relation = self._state.known.relation(i, j)
+        if is_same is not None and relation is not None and relation != is_same:
+            number = self._do(event="conflict", **event)
+            return Told(False, 0, self._conflict(number))
+        before = self._n_implied(i, j)
+        number = self._do(event="answer", **event)
+        if is_same is not None:
+            self._judge([number])
+        return Told(True, self._n_implied(i, j) - before)
+
+    def _tell_all(self, pairs: Constraints, who: str | None) -> Told:
+        told = Told(True)
+        for ends, word in ((pairs.must_link, "same"), (pairs.cannot_link, "different")):
+            for i, j in ends.tolist():
+                told = self.tell((i, j), word, who=who)
+        return told
+
+    def _n_implied(self, i: int, j: int) -> int:
+        """Return how many pairs follow that have an end in the groups of two rows."""
+        known = self._state.known
+        groups = {known.group_of(i), known.group_of(j)}
+        sizes = {g: len(known.members(g)) for g in groups}
+        inside = sum(size * (size - 1) // 2 for size in sizes.values())
+        between = sum(
+            sizes[g] * len(known.members(other))
+            for g in groups
+            for other in known.different_from(g)
+            if other not in groups or other > g
+        )
+        return inside + between
+
+    def skip(self, question: Question) -> None:
+        """Leave a question out; it does not come again."""
+        i, j = self._name(question.i), self._name(question.j)
+        self._do(event="skip", i=i, j=j)
+
+    # Contradictions
+
+    def _conflict(self, number: int) -> Conflict:
+        i, j, is_same = self._state.conflicts[number]
+        chain = self._state.known.chain(i, j)
+        return Conflict(number, i, j, _WORDS[is_same], chain)
+
+    def conflicts(self) -> list[Conflict]:
+        """Return the answers that contradict others and are not settled yet."""
+        found = []
+        for number, (i, j, is_same) in self._state.conflicts.items():
+            if self._state.known.relation(i, j) not in (None, is_same):
+                found.append(self._conflict(number))
+        return found
+
+    def resolve(
+        self, conflict: Conflict, choice: str, wrong: Answer | None = None
+    ) -> None:
+        """Settle a contradiction.
+
+        Parameters
+        ----------
+        conflict : Conflict
+            As ``tell`` or ``conflicts`` return it.
+        choice : {"this", "that", "unsure", "aside"}
+            "this": the new answer is wrong and goes; "that": the answer ``wrong`` of
+            its chain is, and is turned round; "unsure": neither counts; "aside": the
+            new answer stays out, the others count.
+        wrong : Answer, optional
+            For "that" and "unsure"; by default the one believed least.
+        """
+        allowed = ("this", "that", "unsure", "aside")
+        if choice not in allowed:
+            raise ValueError(f"choice={choice!r}: allowed are {', '.join(allowed)}.")
+        if conflict.id not in self._state.conflicts:
+            raise ValueError(f"There is no open contradiction {conflict.id}.")
+        changes: list[tuple[int, str]] = []
+        if choice in ("that", "unsure"):
+            wrong = self.weakest(conflict) if wrong is None else wrong
+            said = _WORDS[not wrong.is_same] if choice == "that" else "unsure"
+            changes = [(wrong.event, said)]
+        keep = choice == "that"
+        self._do(
+            event="resolve", of=conflict.id, choice=choice, changes=changes, keep=keep
+        )
+        self._rejudge()
+
+    def weakest(self, conflict: Conflict) -> Answer:
+        """Return the answer of a chain that is believed least."""
+        beliefs = self.beliefs()
+        return min(
+            conflict.chain,
+            key=lambda a: (self._state.support[a.event], beliefs.get(a.event, 0.5)),
+        )
+
+    # Taking back
+
+    def undo(self, n: int = 1) -> int:
+        """Take the last n answers or corrections back; return how many there were."""
+        return self._go("undo", n)
+
+    def redo(self, n: int = 1) -> int:
+        """Bring back what ``undo`` took; return how many there were."""
+        return self._go("redo", n)
+
+    def _go(self, way: str, n: int) -> int:
+        if n < 1:
+            raise ValueError(f"n={n!r}: it must be at least 1.")
+        before = _undone(self.log.events)
+        after = _undone([*self.log.events, {"event": way, "n": n}])
+        n_changed = len(before ^ after)
+        if n_changed:
+            self._write(event=way, n=n_changed)
+            self._state = replay(self.log.events, len(self.ids), self._row_of)
+            self._rejudge()
+        return n_changed
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """Everything that was said and done, one row each; ``active`` if it counts."""
+        undone = _undone(self.log.events)
+        rows = [
+            {"event": n, "active": n not in undone, "what": e["event"], **_short(e)}
+            for n, e in enumerate(self.log.events)
+            if e["event"] in UNDOABLE or e["event"] == "conflict"
+        ]
+        columns = ["event", "active", "what", "i", "j", "answer", "who", "time"]
+        return pd.DataFrame(rows).reindex(columns=columns)
+
+    # Clusters
+
+    @property
+    def constraints_(self) -> Constraints:
+        """The pairs that count: answers, and what corrections of clusters stand for."""
+        return self._constraints_of(self._state)
+
+    def _constraints_of(self, state: State) -> Constraints:
+        kinds: dict[bool, dict[tuple[int, int], float]] = {True: {}, False: {}}
+        for number, (i, j, is_same) in state.answers.items():
+            if is_same is not None and state.known.relation(i, j) == is_same:
+                weight = self.log.events[number].get("weight", 1.0)
+                kinds[is_same][pair(i, j)] = float(weight)
+        for i, j, is_same in consistent_derived(state):
+            kinds[is_same].setdefault(pair(i, j), _DERIVED_WEIGHT)
+        must, cannot = kinds[True], kinds[False]
+        return Constraints(
+            np.array(list(must), dtype=np.intp).reshape(-1, 2),
+            np.array(list(cannot), dtype=np.intp).reshape(-1, 2),
+            np.array(list(must.values())) if must else None,
+            np.array(list(cannot.values())) if cannot else None,
+        )
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters; None while it is to be found."""
+        asked_for = _last_step(self.estimator).n_clusters
+        if not isinstance(asked_for, int | np.integer):
+            return None
+        first = self._state.fits[-1][1] if self._state.fits else None
+        if first is None or self._state.labels is None:
+            return int(asked_for)
+        # Merged and split clusters change their number.
+        now = len(np.unique(self._state.labels[self._state.labels >= 0]))
+        return now if self._state.labels is not first else int(asked_for)
+
+    def fit(self) -> "Session":
+        """Cluster the rows with all answers; ids stay with their clusters."""
+        k = self.n_clusters
+        k = max(2, len(neighbourhoods(self._view())[0])) if k is None else k
+        k = min(k, len(self.ids))
+        self._fit_model(self._state, k)
+        labels = self._stable(np.asarray(_last_step(self.model_).labels_))
+        options = {} if self._is_numbered else {"ids": self.ids.tolist()}
+        self._do(event="fit", labels=pack(labels), clusters=k, **options)
+        self._rejudge()
+        return self
+
+    def _fit_model(self, state: State, n_clusters: int) -> None:
+        model = clone(self.estimator)
+        _last_step(model).set_params(n_clusters=n_clusters)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstraintWarning)
+            model.fit(self.X_, constraints=self._constraints_of(state))
+        self.model_, self._judges = model, Judges.of(model)
+
+    @property
+    def _is_numbered(self) -> bool:
+        return self.ids.dtype.kind == "i" and bool(
+            np.array_equal(self.ids, np.arange(len(self.ids)))
+        )
+
+    def _stable(self, labels: IntArray) -> IntArray:
+        """Give clusters the ids of the earlier ones that they share most rows with."""
+        earlier, next_id = self._state.labels, self._state.next_id
+        if earlier is None:
+            return labels
+        old, place = np.unique(earlier, return_inverse=True)
+        new, own = np.unique(labels, return_inverse=True)
+        k = max(len(old), len(new))
+        order = matched(own, place, k)
+        overlap = np.zeros((k, k), dtype=int)
+        np.add.at(overlap, (own, place), 1)
+        names = np.empty(len(new), dtype=int)
+        for at in range(len(new)):
+            target = order[at]
+            is_old = target < len(old) and old[target] >= 0 and overlap[at, target] > 0
+            if is_old:
+                names[at] = old[target]
+            else:
+                names[at], next_id = next_id, next_id + 1
+        return names[own]
+
+    @property
+    def labels_(self) -> IntArray | None:
+        """Cluster of each row by its id; None before the first fit."""
+        return self._state.labels
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names that clusters were given."""
+        return dict(self._state.names)
+
+    def doubt(self) -> FloatArray:
+        """Return for each row the share of the committee that puts it elsewhere."""
+        self._judged()
+        found = getattr(_last_step(self.model_), "doubt_", None)
+        if found is None:
+            return np.full(len(self.ids), np.nan)
+        return np.asarray(found)
+
+    def status(self) -> Status:
+        """Return how far the session is, and whether more answers are worth it."""
+        return status_of(self._state, neighbourhoods(self._view())[0])
+
+    # Inside
+
+    def _judged(self) -> Judges | None:
+        """Return the committee of the last fit, which may be one of an earlier run."""
+        if self.model_ is None and self._state.fits:
+            number = self._state.fits[-1][0]
+            events = self.log.events[:number]
+            then = replay(events, len(self.ids), self._row_of)
+            self._fit_model(then, self.log.events[number]["clusters"])
+            self._rejudge()
+        return self._judges
+
+    def _rejudge(self) -> None:
+        if self._judges is not None:
+            self._judges.weigh(*self._as_arrays(self._state.answers))
+
+    def _judge(self, numbers: Sequence[int]) -> None:
+        told = {n: self._state.answers[n] for n in numbers if n in self._state.answers}
+        if told and self._judges is not None:
+            self._judges.add(*self._as_arrays(told))
+
+    def _as_arrays(
+        self, answers: dict[int, tuple[int, int, bool | None]]
+    ) -> tuple[IntArray, IntArray, BoolArray]:
+        said = [(i, j, s) for i, j, s in answers.values() if s is not None]
+        i, j, is_same = zip(*said, strict=True) if said else ((), (), ())
+        return (
+            np.array(i, dtype=np.intp),
+            np.array(j, dtype=np.intp),
+            np.array(is_same, dtype=bool),
+        )
+
+    def _view(self) -> View:
+        seed = [self.random_state, len(self._state.answers), len(self._state.skipped)]
+        state = self._state
+        closed = state.unsure | state.skipped
+        closed |= {pair(i, j) for i, j, _ in state.conflicts.values()}
+        return View(
+            self._features,
+            self._rows,
+            state.known,
+            closed,
+            self.n_clusters,
+            self._judged(),
+            state.labels,
+            np.random.default_rng(seed),
+        )
+
+    def _rows_of(self, names: Any) -> tuple[int, int]:
+        i, j = names
+        found = []
+        for name in (i, j):
+            name = name.item() if isinstance(name, np.generic) else name
+            if name not in self._row_of:
+                raise ValueError(f"There is no row {name!r}.")
+            found.append(self._row_of[name])
+        if found[0] == found[1]:
+            raise ValueError(f"A pair needs two rows, and {i!r} is one.")
+        return found[0], found[1]
+
+    def _name(self, row: int) -> Any:
+        return self.ids[row].item() if self.ids.dtype.kind == "i" else self.ids[row]
+
+    def close(self) -> None:
+        """Let another session have the log."""
+        self.log.close()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+
+def _strategy(strategy: Any) -> Any:
+    if hasattr(strategy, "select"):
+        return strategy
+    if strategy not in STRATEGIES:
+        allowed = ", ".join(map(repr, STRATEGIES))
+        raise ValueError(
+            f"strategy={strategy!r}: allowed are {allowed}, or an object with select."
+        )
+    return STRATEGIES[strategy]()
+
+
+def _last_step(model: Any) -> Any:
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def _askable(askable: Any, n_samples: int) -> IntArray:
+    if askable is None:
+        return np.arange(n_samples)
+    rows = np.asarray(askable)
+    if rows.dtype == bool:
+        if rows.shape != (n_samples,):
+            raise ValueError(
+                f"askable has shape {rows.shape}: as a mask it needs {n_samples} rows."
+            )
+        rows = np.flatnonzero(rows)
+    rows = np.unique(rows.astype(np.intp))
+    if len(rows) == 0 or rows[0] < 0 or rows[-1] >= n_samples:
+        raise ValueError(f"askable must name rows in range({n_samples}).")
+    return rows
+
+
+def _digest(values: Sequence[Any]) -> str:
+    text = "\x1f".join(map(str, values))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _short(event: dict[str, Any]) -> dict[str, Any]:
+    return {key: event.get(key) for key in ("i", "j", "answer", "who", "time")}
+
+
+__all__ = ["Conflict", "LogError", "Question", "Session", "Told"]

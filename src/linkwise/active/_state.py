@@ -1,0 +1,212 @@
+"""The state of a session as the replay of its events."""
+
+import base64
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linkwise._typing import IntArray
+from linkwise.active._answers import Answer, Known
+
+# Events that can be taken back.
+UNDOABLE = frozenset(
+    ["answer", "skip", "resolve", "merge", "split", "move", "confirm", "rename"]
+)
+# What is said of a pair, and what it means.
+MEANING: dict[Any, bool | None] = {
+    "same": True,
+    "different": False,
+    "unsure": None,
+    True: True,
+    False: False,
+    None: None,
+}
+
+
+@dataclass
+class State:
+    """What the events of a log come to.
+
+    ``answers`` has, by the number of its event, each pair that counts; ``derived`` the
+    pairs that corrections of clusters stand for, which give way to answers.
+    """
+
+    n_samples: int
+    row_of: dict[Any, int]
+    answers: dict[int, tuple[int, int, bool | None]] = field(default_factory=dict)
+    support: dict[int, int] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
+    unsure: set[tuple[int, int]] = field(default_factory=set)
+    derived: list[tuple[int, int, bool]] = field(default_factory=list)
+    conflicts: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
+    skipped: set[tuple[int, int]] = field(default_factory=set)
+    trust: list[float] = field(default_factory=list)
+    checks: list[bool] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    labels: IntArray | None = None
+    fits: list[tuple[int, IntArray]] = field(default_factory=list)
+    next_id: int = 0
+    n_lost: int = 0
+
+    def rows(self, event: dict[str, Any]) -> tuple[int, int] | None:
+        """Return the rows that an event names; None if one is no longer there."""
+        found = [self.row_of.get(event[side]) for side in ("i", "j")]
+        if None in found:
+            self.n_lost += 1
+            return None
+        return found[0], found[1]  # type: ignore[return-value]
+
+    @property
+    def n_answers(self) -> int:
+        """Number of pairs with an answer other than unsure."""
+        return sum(is_same is not None for _, _, is_same in self.answers.values())
+
+    def put(self, number: int, i: int, j: int, is_same: bool | None) -> None:
+        """Set the answer of an event, a new or an old one."""
+        is_new = number not in self.answers
+        self.answers[number] = (i, j, is_same)
+        self.support.setdefault(number, 1)
+        if not is_new:
+            self._build()
+        elif is_same is None:
+            self.unsure.add(pair(i, j))
+        else:
+            self._learn(number, i, j, is_same)
+
+    def _learn(self, number: int, i: int, j: int, is_same: bool) -> None:
+        relation = self.known.relation(i, j)
+        if relation is None or relation == is_same:
+            self.known.add(Answer(i, j, is_same, number))
+            self.unsure.discard(pair(i, j))
+
+    def _build(self) -> None:
+        self.known, self.unsure = Known(), set()
+        for number, (i, j, is_same) in self.answers.items():
+            if is_same is None:
+                self.unsure.add(pair(i, j))
+            else:
+                self._learn(number, i, j, is_same)
+
+
+def pair(i: int, j: int) -> tuple[int, int]:
+    """Return two rows in order."""
+    return (i, j) if i < j else (j, i)
+
+
+def replay(
+    events: list[dict[str, Any]], n_samples: int, row_of: dict[Any, int]
+) -> State:
+    """Return the state that a list of events leads to."""
+    state = State(n_samples, row_of)
+    undone = undone_events(events)
+    for number, event in enumerate(events):
+        if number not in undone:
+            apply(state, number, event)
+    return state
+
+
+def undone_events(events: list[dict[str, Any]]) -> set[int]:
+    """Return the numbers of the events that were taken back."""
+    done: list[int] = []
+    undone: list[int] = []
+    for number, event in enumerate(events):
+        if event["event"] == "undo":
+            for _ in range(min(event["n"], len(done))):
+                undone.append(done.pop())
+        elif event["event"] == "redo":
+            for _ in range(min(event["n"], len(undone))):
+                done.append(undone.pop())
+        elif event["event"] in UNDOABLE:
+            done.append(number)
+            undone.clear()  # what was taken back before stays so
+    every = [n for n, e in enumerate(events) if e["event"] in UNDOABLE]
+    return set(every) - set(done)
+
+
+def apply(state: State, number: int, event: dict[str, Any]) -> None:
+    """Bring a state up to date with one more event."""
+    kind = event["event"]
+    if kind == "answer":
+        _apply_answer(state, number, event)
+    elif kind == "skip":
+        rows = state.rows(event)
+        if rows is not None:
+            state.skipped.add(pair(*rows))
+    elif kind == "conflict":
+        rows = state.rows(event)
+        if rows is not None:
+            state.conflicts[number] = (*rows, event["answer"] == "same")
+    elif kind == "resolve":
+        for of, said in event["changes"]:
+            if of in state.answers:
+                i, j, _ = state.answers[of]
+                state.put(of, i, j, MEANING[said])
+        found = state.conflicts.pop(event["of"], None)
+        if found is not None and event["keep"]:
+            state.put(number, *found)
+    elif kind == "fit":
+        _apply_fit(state, number, event)
+    elif kind == "rename":
+        state.names[event["cluster"]] = event["name"]
+    elif kind in ("merge", "split", "move", "confirm"):
+        _apply_correction(state, event)
+
+
+def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
+    rows = state.rows(event)
+    if rows is None:
+        return
+    is_same = MEANING[event["answer"]]
+    if event.get("p") is not None and is_same is not None:
+        state.trust.append(event["p"] if is_same else 1.0 - event["p"])
+        if event.get("kind") == "check":
+            state.checks.append(state.trust[-1] > 0.5)
+    earlier = event.get("again")
+    if earlier in state.answers and is_same is not None:
+        state.support[earlier] += 1
+        return
+    state.put(number, *rows, is_same)
+
+
+def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
+    found = unpack(event["labels"])
+    ids = event.get("ids")
+    labels = np.full(state.n_samples, -1)
+    if ids is None:
+        labels[: len(found)] = found[: state.n_samples]
+    else:
+        for label, name in zip(found, ids, strict=True):
+            if name in state.row_of:
+                labels[state.row_of[name]] = label
+    state.labels = labels
+    state.fits.append((number, labels))
+    state.next_id = max(state.next_id, int(labels.max(initial=-1)) + 1)
+
+
+def _apply_correction(state: State, event: dict[str, Any]) -> None:
+    for i, j, is_same in event["pairs"]:
+        rows = state.row_of.get(i), state.row_of.get(j)
+        if None not in rows:
+            state.derived.append((*rows, is_same))  # type: ignore[arg-type]
+    if state.labels is None:
+        return
+    labels = state.labels.copy()
+    if event["event"] == "merge":
+        labels[np.isin(labels, event["clusters"])] = event["to"]
+    elif event["event"] in ("split", "move"):
+        moved = [state.row_of[name] for name in event["rows"] if name in state.row_of]
+        labels[moved] = event["to"]
+        state.next_id = max(state.next_id, event["to"] + 1)
+    state.labels = labels
+
+
+def pack(labels: IntArray) -> str:
+    """Return labels as a short text."""
+    return base64.b64encode(zlib.compress(labels.astype("<i4").tobytes())).decode()
+
+
+def unpack(text: str) -> IntArray:
+    """Return the labels that a text stands for."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(int)
