@@ -17,7 +17,14 @@ from sklearn.base import clone
 
 import linkwise.estimators._blocks as blocks
 import linkwise.estimators._kernel_search as kernel_search
-from linkwise import Constraints, KernelBank, KernelCSC, SingleKernelCSC
+from linkwise import (
+    Constraints,
+    KernelBank,
+    KernelCSC,
+    MahalanobisCSC,
+    SingleKernelCSC,
+)
+from linkwise.clustering import centres_of
 from linkwise.estimators._search import _best_clustering
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
@@ -412,6 +419,76 @@ class TestWorkingSet:
         pairs = Constraints.sample(y, 10, random_state=0)
         fitted = model("working_set").fit(X, constraints=pairs)
         assert fitted.converged_ and fitted.n_iter_ >= 2
+
+
+class TestEveryClusterHasRows:
+    """Rows that stand for others have left some clusters without any."""
+
+    @staticmethod
+    def few_different_rows(seed, n_values):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(n_values, size=(200, 2)).astype(float)
+        y = rng.integers(12, size=200)
+        return X, Constraints.sample(y, int(rng.integers(3, 40)), random_state=seed)
+
+    @pytest.mark.parametrize("final_step", [None, "soft"])
+    @pytest.mark.parametrize("n_values", [2, 3, 100])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_few_different_rows(self, seed, n_values, final_step):
+        X, pairs = self.few_different_rows(seed, n_values)
+        fitted = model(
+            "working_set", 12, kernels=KERNELS, final_step=final_step, n_candidates=5
+        )
+        fitted.fit(X, constraints=pairs)
+        assert_array_equal(np.unique(fitted.labels_), np.arange(12))
+        assert fitted.n_violated_ == brute_force(pairs, fitted.labels_)[1]
+
+    @pytest.mark.parametrize("kind", [SingleKernelCSC, MahalanobisCSC])
+    @pytest.mark.parametrize("n_values", [2, 3])
+    def test_other_estimators(self, kind, n_values):
+        X, pairs = self.few_different_rows(0, n_values)
+        options = {"working_rows": 20, "random_state": 0}
+        fitted = kind(12, approximation="working_set", **options)
+        fitted.fit(X, constraints=pairs)
+        assert_array_equal(np.unique(fitted.labels_), np.arange(12))
+        assert fitted.n_violated_ == brute_force(pairs, fitted.labels_)[1]
+
+    @quick
+    @given(seed=st.integers(0, 10**6), k=st.integers(1, 6))
+    def test_centres_that_attract_nothing_begin_anew(self, seed, k):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 2))
+        places = np.full((k, 2), 100.0) + np.arange(k)[:, None]
+        places[0] = 0.0
+        core = np.empty((0, 0))
+        given = SimpleNamespace(data=X, sample_weight=None)
+        settings = SimpleNamespace(max_iter=100, n_jobs=None)
+        result, labels_by = blocks.cluster_all_rows(
+            settings, given, lambda rows: rows, _at(places), core, 2**30
+        )
+        labels = labels_by(result.centres)
+        assert_array_equal(np.unique(labels), np.arange(k))
+        # They are centres like others: each row is at the nearest one.
+        assert_array_equal(labels, result.centres.labels(X))
+        assert not np.isnan(result.means).any()
+
+    @quick
+    @given(seed=st.integers(0, 10**6))
+    def test_rows_are_taken_where_they_are_not_alone(self, seed):
+        rng = np.random.default_rng(seed)
+        k, n = int(rng.integers(1, 8)), 20
+        labels = rng.integers(int(rng.integers(1, k + 1)), size=n)
+        rows = np.sort(rng.choice(n, k, replace=False))
+        own, before = rng.permutation(k), labels.copy()
+        work = SimpleNamespace(rows=rows)
+        after = blocks.with_all_clusters(labels, k, work, own)
+        assert_array_equal(np.unique(after), np.arange(k))
+        n_empty = k - len(np.unique(before))
+        assert np.count_nonzero(after != before) == n_empty
+
+
+def _at(places):
+    return centres_of(places, np.ones(len(places)), np.empty((0, 0)))
 
 
 class TestFinalSteps:

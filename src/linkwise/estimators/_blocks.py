@@ -5,7 +5,13 @@ from functools import partial, reduce
 import numpy as np
 from sklearn.utils import gen_batches
 
-from linkwise.clustering import Share, descend_in_blocks, share_of
+from linkwise.clustering import (
+    Centres,
+    Share,
+    centres_of,
+    descend_in_blocks,
+    share_of,
+)
 from linkwise.doors import n_rows, rows_of
 from linkwise.engines import DaskRows, engine_for
 
@@ -13,6 +19,11 @@ from linkwise.engines import DaskRows, engine_for
 ROWS_PER_BLOCK = 4096
 # Gain in explained scatter, relative, below which all rows get no further pass.
 _TOLERANCE = 1e-4
+# How often clusters that have lost all rows begin anew.
+_MAX_NEW_STARTS = 5
+# Squared distance from its centre, relative to the largest norm, of a row that lies
+# apart from it.
+_APART = 1e-6
 
 
 def cluster_all_rows(model, given, transform, start, core, max_memory):
@@ -40,6 +51,11 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
     callable
         Takes centres, returns the nearest one of every row; a Dask array if the data
         are one. Rows that were kept are not transformed again.
+
+    Notes
+    -----
+    A cluster that has lost all rows begins anew at the row that is farthest from its
+    centre, if the rows are here.
     """
     if isinstance(given.data, DaskRows):
 
@@ -50,6 +66,7 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
         def labels_by(centres):
             return labels_of_all(model, given.data, transform, centres)
 
+        rows = None
     else:
         rows = _Rows(given, transform, max_memory)
         engine = engine_for_rows(model)
@@ -63,10 +80,42 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
             own = engine.map(lambda b: centres.labels(rows.read(b)[0]), rows.blocks)
             return np.concatenate(list(own))
 
-    result = descend_in_blocks(
-        one_pass, start, core, max_iter=model.max_iter, tol=_TOLERANCE
-    )
-    return result, labels_by
+    def descend(start):
+        return descend_in_blocks(
+            one_pass, start, core, max_iter=model.max_iter, tol=_TOLERANCE
+        )
+
+    result = descend(start)
+    if rows is None:
+        return result, labels_by
+    for _ in range(_MAX_NEW_STARTS):
+        labels = labels_by(result.centres)
+        anew = rows.begun_anew(result.centres, labels, core)
+        if anew is None:
+            break
+        result = descend(anew)
+    else:
+        labels = labels_by(result.centres)
+    last = result.centres
+    return result, lambda centres: labels if centres is last else labels_by(centres)
+
+
+def with_all_clusters(labels, n_clusters, work, own):
+    """Return labels under which each cluster has a row; they are changed in place.
+
+    An empty one gets a row that it has in the working set, where its labels are
+    ``own``, or else any other that is not alone in its cluster.
+    """
+    counts = np.bincount(labels, minlength=n_clusters)
+    for cluster in np.flatnonzero(counts == 0):
+        for rows in (work.rows[own == cluster], np.arange(len(labels))):
+            rows = rows[counts[labels[rows]] > 1]
+            if len(rows):
+                counts[labels[rows[0]]] -= 1
+                counts[cluster] = 1
+                labels[rows[0]] = cluster
+                break
+    return labels
 
 
 def labels_of_all(model, data, transform, centres, fixed=None):
@@ -103,6 +152,39 @@ class _Rows:
         one = transform(rows_of(given.data, slice(0, 1)))
         self._kept = {} if n_samples * one.nbytes <= max_memory / 2 else None
 
+    def begun_anew(self, centres, labels, core):
+        """Return centres with those that have no rows put where rows are far away.
+
+        None if all have rows, or no row lies apart from its centre.
+        """
+        k = len(centres.norms)
+        empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
+        if len(empty) == 0:
+            return None
+        # Of each block and cluster, the row farthest from the centre.
+        found = [
+            one
+            for block in self.blocks
+            for one in _farthest(centres, self.read(block)[0], labels[block], core)
+        ]
+        least = _APART * float(np.abs(centres.norms).max())
+        found = [one for one in found if one[1] > least]
+        if not found:
+            return None
+        coefficients, norms = centres.coefficients.copy(), centres.norms.copy()
+        for cluster in empty:
+            if not found:
+                break
+            source, _, row = max(found, key=lambda one: one[1])
+            # Another one from the same cluster may lie beside it: in the next round.
+            found = [one for one in found if one[0] != source]
+            own = centres_of(row[None].astype(np.float64), np.ones(1), core)
+            coefficients[:, cluster], norms[cluster] = (
+                own.coefficients[:, 0],
+                own.norms[0],
+            )
+        return Centres(coefficients, norms)
+
     def read(self, block):
         """Return the transformed rows of a block, and their weights."""
         weight = self._given.sample_weight
@@ -113,6 +195,18 @@ class _Rows:
         if self._kept is not None:
             self._kept[block.start] = values
         return values, weight
+
+
+def _farthest(centres, rows, labels, core):
+    """Yield of each cluster of a block its label, the largest distance and that row."""
+    rows = rows.astype(np.float64)
+    spread = rows if core.size == 0 else rows @ core
+    distance = np.einsum("ij,ij->i", spread, rows) + centres.norms[labels]
+    distance -= 2.0 * np.einsum("ij,ji->i", rows, centres.coefficients[:, labels])
+    for cluster in np.unique(labels):
+        inside = np.flatnonzero(labels == cluster)
+        first = inside[distance[inside].argmax()]
+        yield cluster, distance[first], rows[first]
 
 
 def _share_of_chunk(centres, transform, rows, weight):

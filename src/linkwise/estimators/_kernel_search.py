@@ -19,7 +19,11 @@ from linkwise.doors import (
 )
 from linkwise.engines import DaskRows, one_blas_thread
 from linkwise.estimators._approximation import choose_approximation, depends_on_groups
-from linkwise.estimators._blocks import cluster_all_rows, labels_of_all
+from linkwise.estimators._blocks import (
+    cluster_all_rows,
+    labels_of_all,
+    with_all_clusters,
+)
 from linkwise.estimators._search import SearchClusterer
 from linkwise.estimators._working_set import UNREST, scores_of, working_set
 from linkwise.exceptions import ConstraintWarning
@@ -445,11 +449,16 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         if is_final:
             linked = np.asarray(given.pairs.points, dtype=np.intp)
             fixed = (linked, own[np.searchsorted(work.rows, linked)])
-            return {"labels_": labels_of_all(self, given.data, kernel, centres, fixed)}
+            labels = labels_of_all(self, given.data, kernel, centres, fixed)
+            if is_here:
+                labels = with_all_clusters(labels, self.n_clusters, work, own)
+            return {"labels_": labels}
         memory = parse_bytes(self.max_memory)
         result, labels_by = cluster_all_rows(self, given, kernel, centres, core, memory)
         centres = result.centres
         labels = labels_by(centres)
+        if is_here:
+            labels = with_all_clusters(labels, self.n_clusters, work, own)
         own = labels[work.rows] if is_here else centres.labels(kernel(work.data))
         return {
             "labels_": labels,

@@ -18,7 +18,7 @@ from linkwise.doors import (
 )
 from linkwise.engines import DaskRows, one_blas_thread
 from linkwise.estimators._approximation import log
-from linkwise.estimators._blocks import cluster_all_rows
+from linkwise.estimators._blocks import cluster_all_rows, with_all_clusters
 from linkwise.estimators._search import (
     SEARCH_CONSTRAINTS,
     SearchClusterer,
@@ -198,7 +198,7 @@ class MahalanobisCSC(SearchClusterer):
             }
             if work is not None:
                 fitted |= self._spread(
-                    view, weights, centres, given, local, evaluator.judge
+                    view, weights, centres, given, work, local, evaluator.judge, result
                 )
             return fitted
 
@@ -231,7 +231,7 @@ class MahalanobisCSC(SearchClusterer):
     def _takes_dask(self):
         return True
 
-    def _spread(self, view, weights, centres, given, local, judge):
+    def _spread(self, view, weights, centres, given, work, local, judge, found):
         """Return the attributes that change when all rows get labels."""
 
         def standardized(rows):
@@ -248,8 +248,13 @@ class MahalanobisCSC(SearchClusterer):
         scale = np.where(np.isinf(view.scale), 0.0, view.scale)
         last = centres_of(means, np.ones(len(means)), core)
         own = last.labels(standardized(local.data))
+        labels = labels_by(last)
+        if not isinstance(given.data, DaskRows):
+            k = self.n_clusters
+            labels = with_all_clusters(labels, k, work, found.labels)
+            own = labels[work.rows]
         return {
-            "labels_": labels_by(last),
+            "labels_": labels,
             "cluster_centers_": view.mean + scale * means,
             "n_iter_": result.n_iter,
             "converged_": result.converged,
