@@ -265,6 +265,19 @@ class TestCredit:
         assert KernelBank.build(few, [RBF(1.0)], rng=rng).plain is None
 
 
+def test_the_same_clusters_under_the_most_compact_kernel_on_request(blobs):
+    X, _, pairs = blobs
+    chosen = {}
+    for tie_break in ("first", "objective"):
+        model = small(tie_break=tie_break).fit(X, constraints=pairs)
+        chosen[tie_break] = model
+        assert model.constraint_score_ == 1.0
+    first, compact = chosen["first"], chosen["objective"]
+    assert adjusted_rand_score(first.labels_, compact.labels_) == 1.0
+    assert compact.objective_ < first.objective_
+    assert_array_equal(first.history_["score"], compact.history_["score"])
+
+
 def test_few_pairs_do_no_harm_on_digits():
     X, y = load_digits(return_X_y=True)
     X, y = X[:500], y[:500]

@@ -99,3 +99,36 @@ def test_clusters_are_matched_so_that_most_rows_agree(seed):
     assert sorted(found) == list(range(k))
     best = max(np.sum(np.array(p)[labels] == reference) for p in permutations(range(k)))
     assert np.sum(found[labels] == reference) == best
+
+
+class TestTies:
+    @quick
+    @given(seed=SEEDS, weighted=st.booleans())
+    def test_of_equal_clusterings_the_least_objective_wins(self, seed, weighted):
+        base = draw(seed, weighted=weighted)
+        rng = np.random.default_rng(seed)
+        # Each member three times, under other names of its clusters.
+        renamed = [rng.permutation(base.n_clusters)[base.labels] for _ in range(3)]
+        committee = Committee(
+            np.concatenate(renamed).astype(np.uint8),
+            np.tile(base.scores, 3),
+            base.n_pairs,
+            base.n_clusters,
+            base.sample_weight,
+        )
+        objectives = rng.permutation(len(committee.scores)) / 10
+        first = committee.central()
+        chosen = committee.central(objectives=objectives)
+        n = len(base.scores)
+        same = np.arange(first % n, 3 * n, n)
+        assert objectives[chosen] <= objectives[same].min()
+        # What is chosen is as central as the first one.
+        assert np.array_equal(base.labels[chosen % n], base.labels[first % n]) or (
+            chosen in same
+        )
+
+    def test_without_ties_objectives_say_nothing(self):
+        for seed in range(20):
+            committee = draw(seed)
+            worst_last = np.arange(len(committee.scores))[::-1]
+            assert committee.central(objectives=worst_last) == committee.central()

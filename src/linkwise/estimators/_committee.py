@@ -78,20 +78,24 @@ def committee_of(trials, n_clusters, sample_weight, judge):
     return committee, members
 
 
-def choose(committee, trials, plain):
+def choose(committee, trials, plain, tie_break="first"):
     """Return which member wins: the central one, unless plain k-means does as well.
 
     What satisfies fewer pairs than plain k-means never wins, and where that has a
-    credit, so many more have to hold.
+    credit, so many more have to hold. ``tie_break`` says which one of those that are
+    as central: the first, or the one with the least objective.
     """
+    objectives = None
+    if tie_break == "objective":
+        objectives = np.array([trial.objective for trial in trials])
     if plain is None:
-        return committee.central()
+        return committee.central(objectives=objectives)
     is_plain = np.array([alone(trial.weights) == plain.kernel for trial in trials])
     if not is_plain.any():
-        return committee.central()
+        return committee.central(objectives=objectives)
     scores = committee.scores
     rival = int(np.where(is_plain, scores, -np.inf).argmax())
-    chosen = committee.central(scores[rival])
+    chosen = committee.central(scores[rival], objectives)
     is_better = committee.n_pairs * (scores[chosen] - scores[rival]) >= plain.credit
     return chosen if is_better else rival
 

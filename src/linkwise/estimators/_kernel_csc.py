@@ -120,8 +120,9 @@ class KernelCSC(KernelSearchClusterer):
         the shares of must-links and of cannot-links. With many clusters most pairs are
         cannot-links, and rule the share.
     tie_break : {"first", "objective"}, default="first"
-        For "train": among candidates of equal score, the first found or the most
-        compact one.
+        Among candidates of equal score ("train"), or that are as near to what all
+        expect ("committee"), such as the same clusters under different kernels: the
+        first one, or the most compact one.
     max_iter : int, default=300
         Limit on the iterations of k-means.
     on_conflict : {"warn", "raise", "drop"}, default="warn"
@@ -467,7 +468,8 @@ class KernelCSC(KernelSearchClusterer):
         committee, members = committee_of(
             trials, self.n_clusters, bank.sample_weight, judge
         )
-        chosen = members[choose(committee, [trials[i] for i in members], bank.plain)]
+        kept = [trials[i] for i in members]
+        chosen = members[choose(committee, kept, bank.plain, self.tie_break)]
         worth = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
         worth[chosen] = np.nextafter(worth.max(), np.inf)
         return worth, committee

@@ -23,6 +23,8 @@ _MAX_ROWS = 2_000
 # Members that have a say in opinions, and the least weight of one, relative.
 _MAX_MEMBERS = 60
 _LEAST_WEIGHT = 1e-4
+# Difference of two distances, relative, that may be one of rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +85,19 @@ class Committee:
         logs = np.log(np.where(share > 0.0, share, 1.0))
         return np.asarray(-(share * logs).sum(axis=1) / np.log(self.n_clusters))
 
-    def central(self, least_score: float = -np.inf) -> int:
+    def central(
+        self, least_score: float = -np.inf, objectives: FloatArray | None = None
+    ) -> int:
         """Return the member nearest to what all expect of two rows being together.
 
         Parameters
         ----------
         least_score : float, default=-inf
             Members that satisfy fewer pairs cannot be chosen.
+        objectives : ndarray of shape (n_members,), optional
+            Of members that are as near, such as those that are the same clustering
+            under different kernels, the one with the least is chosen; without it, the
+            heaviest and first.
         """
         is_open = np.isfinite(self.log_weights) & (self.scores >= least_score)
         heaviest = self._heaviest(is_open)
@@ -105,7 +113,12 @@ class Committee:
         # The sum over pairs of rows of (together in the member - expected)^2, without
         # what is common to all members.
         loss = shared.diagonal() - 2.0 * shared @ (weights / weights.sum())
-        return int(heaviest[np.argmin(loss)])
+        if objectives is None:
+            return int(heaviest[np.argmin(loss)])
+        # Rounding is that of sums of the size of the diagonal.
+        rounding = _ROUNDING * float(shared.diagonal().max())
+        nearest = heaviest[loss <= loss.min() + rounding]
+        return int(nearest[np.argmin(objectives[nearest])])
 
     def _heaviest(self, is_open: BoolArray) -> IntArray:
         """Return the members that have a say, those of largest weight first."""
