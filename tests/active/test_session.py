@@ -1,0 +1,406 @@
+"""Sessions: answers, contradictions, corrections, clusters, and their replay."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from linkwise import ConstrainedKernelKMeans, Constraints, KernelCSC
+from linkwise.active import OracleError, Session, Truth, run
+from linkwise.active._state import replay
+
+X, Y = make_blobs(45, centers=3, random_state=0)
+FIXED = ConstrainedKernelKMeans(3, random_state=0)
+
+
+def session_of(**options):
+    return Session(X, FIXED, **options)
+
+
+class TestTelling:
+    def test_an_answer_counts_and_what_follows_is_counted(self):
+        session = session_of()
+        assert session.tell((0, 1), "same").n_implied == 1
+        assert session.tell((1, 2), True).n_implied == 2
+        assert session.tell((2, 3), "different").n_implied == 3
+        assert session.tell((3, 4), "same").n_implied == 4
+        assert session.constraints_ == Constraints([(0, 1), (1, 2), (3, 4)], [(2, 3)])
+
+    def test_unsure_is_no_pair(self):
+        session = session_of()
+        session.tell((0, 1), "unsure")
+        assert session.constraints_.is_empty and session.status().n_unsure == 1
+
+    def test_weights_and_names(self):
+        session = session_of()
+        session.tell((0, 1), "same", who="me", weight=0.5)
+        assert session.constraints_.must_link_weight.tolist() == [0.5]
+        assert session.history["who"].tolist() == ["me"]
+
+    def test_whole_constraints(self):
+        pairs = Constraints([(0, 1), (2, 3)], [(1, 2)])
+        session = session_of(constraints=pairs)
+        assert session.constraints_ == pairs
+
+    @pytest.mark.parametrize(
+        "question, answer, options, message",
+        [
+            ((0, 1), "maybe", {}, "answer='maybe': allowed are"),
+            ((0, 99), "same", {}, "no row 99"),
+            ((1, 1), "same", {}, "needs two rows"),
+            ((0, 1), "same", {"weight": 0.0}, "weight=0.0"),
+            ((0, 1), "same", {"weight": np.nan}, "weight=nan"),
+        ],
+    )
+    def test_bad_answers_leave_no_trace(self, question, answer, options, message):
+        session = session_of()
+        with pytest.raises(ValueError, match=message):
+            session.tell(question, answer, **options)
+        assert len(session.log.events) == 1
+
+
+class TestContradictions:
+    @pytest.fixture
+    def told(self):
+        session = session_of()
+        for i, j, word in [(0, 1, "same"), (1, 2, "same"), (2, 3, "different")]:
+            session.tell((i, j), word)
+        return session, session.tell((0, 2), "different")
+
+    def test_it_is_set_aside_with_its_chain(self, told):
+        session, result = told
+        assert not result.is_stored
+        assert [(a.i, a.j) for a in result.conflict.chain] == [(0, 1), (1, 2)]
+        assert session.conflicts() == [result.conflict]
+        assert session.constraints_.n_cannot_link == 1
+
+    def test_this_one_goes(self, told):
+        session, result = told
+        session.resolve(result.conflict, "this")
+        assert session.conflicts() == [] and session.constraints_.n_must_link == 2
+
+    def test_that_one_is_turned_round(self, told):
+        session, result = told
+        session.resolve(result.conflict, "that", result.conflict.chain[1])
+        assert session.conflicts() == []
+        assert session.constraints_ == Constraints([(0, 1)], [(0, 2), (1, 2), (2, 3)])
+
+    def test_both_unsure(self, told):
+        session, result = told
+        session.resolve(result.conflict, "unsure", result.conflict.chain[0])
+        assert session.constraints_ == Constraints([(1, 2)], [(2, 3)])
+
+    def test_undo_brings_all_back(self, told):
+        session, result = told
+        before = session.constraints_
+        session.resolve(result.conflict, "that")
+        assert session.undo() == 1
+        assert session.constraints_ == before
+        assert session.conflicts() == [result.conflict]
+
+    def test_it_is_settled_once(self, told):
+        session, result = told
+        with pytest.raises(ValueError, match="choice='no'"):
+            session.resolve(result.conflict, "no")
+        session.resolve(result.conflict, "aside")
+        with pytest.raises(ValueError, match="no open contradiction"):
+            session.resolve(result.conflict, "this")
+
+
+class TestCorrections:
+    @pytest.fixture
+    def session(self):
+        return run(session_of(), Truth(Y), 20, fit_every=10)
+
+    def test_merge_survives_refits_and_a_new_cluster_gets_a_new_id(self, session):
+        first, second = np.unique(session.labels_)[:2]
+        rows = np.isin(session.labels_, [first, second])
+        assert session.merge(first, second) == first
+        assert set(session.labels_[rows]) == {first}
+        assert session.n_clusters == 2
+        session.fit()
+        assert len(set(session.labels_)) == 2
+        session.undo()
+        session.fit()
+        ids = set(session.labels_.tolist())
+        assert len(ids) == 3 and ids.isdisjoint({second}) or second in ids
+
+    def test_split_takes_rows_out(self, session):
+        cluster = int(session.labels_[0])
+        rows = np.flatnonzero(session.labels_ == cluster)[:4]
+        new = session.split(cluster, rows)
+        assert new not in (0, 1, 2)
+        assert set(session.labels_[rows]) == {new}
+        session.fit()
+        labels = session.labels_
+        assert len(set(labels)) == 4 and len(set(labels[rows])) == 1
+
+    def test_move_puts_rows_elsewhere_until_an_answer_says_otherwise(self, session):
+        row = 0
+        source = session.labels_[row]
+        to = next(c for c in np.unique(session.labels_) if c != source)
+        session.move([row], to)
+        assert session.labels_[row] == to
+        before = session.constraints_.n_must_link
+        friend = next(
+            i for i in range(1, 45) if session.labels_[i] == source and Y[i] == Y[0]
+        )
+        session.tell((row, friend), "same")
+        assert session.constraints_.n_conflicts == 0
+        assert session.constraints_.n_must_link <= before + 1
+
+    def test_confirm_ties_and_parts(self, session):
+        before = session.constraints_
+        session.confirm(int(session.labels_[0]), complete=True)
+        after = session.constraints_
+        assert after.n_must_link > before.n_must_link
+        assert after.n_cannot_link >= before.n_cannot_link
+
+    def test_names_stay(self, session, tmp_path):
+        session.rename(int(session.labels_[0]), "returns")
+        session.fit()
+        assert session.names == {int(session.labels_[0]): "returns"}
+
+    @pytest.mark.parametrize(
+        "call, message",
+        [
+            (lambda s: s.merge(0, 77), "no cluster 77"),
+            (lambda s: s.merge(0, 0), "two clusters"),
+            (lambda s: s.split(0, []), "rows is empty"),
+            (lambda s: s.move([99], 0), "no row 99"),
+            (lambda s: s.split(int(s.labels_[0]), range(45)), "some, and not all"),
+        ],
+    )
+    def test_bad_ones(self, session, call, message):
+        n_events = len(session.log.events)
+        with pytest.raises(ValueError, match=message):
+            call(session)
+        assert len(session.log.events) == n_events
+
+    def test_there_must_be_clusters(self):
+        with pytest.raises(ValueError, match="call fit first"):
+            session_of().merge(0, 1)
+
+
+class TestFit:
+    def test_ids_stay_with_their_clusters(self):
+        session = run(session_of(), Truth(Y), 10)
+        earlier = session.labels_
+        run(session, Truth(Y), 10)
+        assert (earlier == session.labels_).mean() > 0.9
+
+    def test_as_many_clusters_as_groups_if_the_number_is_not_known(self):
+        model = KernelCSC("auto", n_candidates=10, random_state=0)
+        session = run(Session(X, model), Truth(Y), 40)
+        assert len(set(session.labels_)) == session.status().n_groups == 3
+
+    def test_status_says_enough_when_nothing_surprises(self):
+        data, classes = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
+        session = Session(data, KernelCSC(3, n_candidates=20, random_state=0))
+        assert not session.status().enough
+        run(session, Truth(classes), 50, fit_every=10)
+        status = session.status()
+        assert status.enough and status.sentence.startswith("Enough")
+        assert adjusted_rand_score(classes, session.labels_) == 1.0
+
+    def test_doubt(self):
+        model = KernelCSC(3, n_candidates=20, random_state=0)
+        session = run(Session(X, model), Truth(Y), 20)
+        assert ((session.doubt() >= 0) & (session.doubt() <= 1)).all()
+        assert np.isnan(run(session_of(), Truth(Y), 5).doubt()).all()
+
+    def test_tables_with_names(self, tmp_path):
+        frame = pd.DataFrame(X, columns=["a", "b"])
+        frame["colour"] = np.where(Y == 0, "red", "blue")
+        frame["id"] = [f"r{i}" for i in range(45)]
+        log = tmp_path / "log.jsonl"
+        with Session(frame, FIXED, id_column="id", log=log) as session:
+            run(session, Truth(Y), 15)
+            session.tell(("r1", "r2"), "unsure")
+            n = session.status().n_answers
+            labels = pd.Series(session.labels_, frame["id"])
+        # Rows in another order, and some of them gone.
+        changed = frame.iloc[::-1].iloc[:40]
+        with Session(changed, FIXED, id_column="id", log=log) as session:
+            status = session.status()
+            assert status.n_answers + status.n_lost >= n > status.n_lost
+            now = pd.Series(session.labels_, changed["id"])
+            pd.testing.assert_series_equal(now, labels[changed["id"]])
+
+    @pytest.mark.parametrize(
+        "data, options, message",
+        [
+            (X, {"id_column": "id"}, "needs a data frame"),
+            (X[:1], {}, "two rows"),
+            (pd.DataFrame({"a": [1, 1]}), {"id_column": "b"}, "no column"),
+            (pd.DataFrame({"a": [1, 1]}), {"id_column": "a"}, "each once"),
+            (X, {"askable": [99]}, "askable must name rows"),
+            (X, {"askable": np.ones(3, bool)}, "as a mask"),
+        ],
+    )
+    def test_bad_data(self, data, options, message):
+        with pytest.raises(ValueError, match=message):
+            Session(data, FIXED, **options)
+
+
+class TestRun:
+    @pytest.mark.parametrize("wrong", [0.0, 0.15])
+    def test_no_contradiction_is_left(self, wrong):
+        model = KernelCSC(3, n_candidates=15, random_state=0)
+        session = run(Session(X, model), Truth(Y, wrong, 0.1), 60, fit_every=20)
+        assert session.conflicts() == [] and session.constraints_.n_conflicts == 0
+
+    def test_the_budget_counts_every_answer(self):
+        asked = []
+
+        def oracle(i, j):
+            asked.append((i, j))
+            return Truth(Y, 0.3, random_state=len(asked))(i, j)
+
+        run(session_of(), oracle, 40)
+        assert len(asked) == 40
+
+    def test_an_oracle_that_fails_keeps_what_was_told(self):
+        def oracle(i, j):
+            if len(session.log.events) > 8:
+                raise OracleError("no more money")
+            return Y[i] == Y[j]
+
+        session = session_of()
+        with pytest.raises(OracleError, match="money"):
+            run(session, oracle, 40)
+        assert session.labels_ is not None and not session.constraints_.is_empty
+
+    def test_an_answer_that_is_none(self):
+        with pytest.raises(OracleError, match="said 'perhaps'"):
+            run(session_of(), lambda i, j: "perhaps", 3)
+
+    def test_stops_when_it_is_enough(self):
+        model = KernelCSC(3, n_candidates=20, random_state=0)
+        session = run(Session(X, model), Truth(Y), 500, fit_every=10, stop=True)
+        assert len(session._state.answers) < 300
+
+
+class Life(RuleBasedStateMachine):
+    """Any order of what can be done keeps the log, the state and the pairs in step."""
+
+    def __init__(self):
+        super().__init__()
+        self.session = Session(X[:14], FIXED)
+        self.ids = set()
+
+    @rule(i=st.integers(0, 13), j=st.integers(0, 13), said=st.sampled_from("sdu"))
+    def tell(self, i, j, said):
+        if i == j:
+            return
+        word = {"s": "same", "d": "different", "u": "unsure"}[said]
+        self.session.tell((i, j), word)
+
+    @rule(n=st.integers(1, 4))
+    def undo(self, n):
+        self.session.undo(n)
+
+    @rule(n=st.integers(1, 4))
+    def redo(self, n):
+        self.session.redo(n)
+
+    @rule()
+    def fit(self):
+        self.session.fit()
+
+    @precondition(lambda self: self.session.conflicts())
+    @rule(choice=st.sampled_from(["this", "that", "unsure", "aside"]))
+    def resolve(self, choice):
+        self.session.resolve(self.session.conflicts()[0], choice)
+
+    def clusters(self):
+        labels = self.session.labels_
+        return [] if labels is None else np.unique(labels).tolist()
+
+    @precondition(lambda self: len(self.clusters()) > 1)
+    @rule()
+    def merge(self):
+        self.session.merge(*self.clusters()[:2])
+
+    @precondition(lambda self: self.clusters())
+    @rule(data=st.data())
+    def split(self, data):
+        cluster = data.draw(st.sampled_from(self.clusters()))
+        rows = np.flatnonzero(self.session.labels_ == cluster)
+        if len(rows) > 1:
+            before = set(self.clusters())
+            assert self.session.split(cluster, rows[: len(rows) // 2]) not in before
+
+    @precondition(lambda self: self.clusters())
+    @rule(row=st.integers(0, 13), data=st.data())
+    def move(self, row, data):
+        self.session.move([row], data.draw(st.sampled_from(self.clusters())))
+
+    @invariant()
+    def pairs_do_not_contradict(self):
+        assert self.session.constraints_.n_conflicts == 0
+
+    @invariant()
+    def the_log_tells_it_all(self):
+        session = self.session
+        again = replay(session.log.events, len(session.ids), session._row_of)
+        live = session._state
+        assert again.answers == live.answers and again.unsure == live.unsure
+        assert again.derived == live.derived and again.conflicts == live.conflicts
+        assert again.trust == live.trust and again.next_id == live.next_id
+        np.testing.assert_array_equal(again.labels, live.labels)
+        for i in range(14):
+            for j in range(i):
+                assert again.known.relation(i, j) == live.known.relation(i, j)
+
+    @invariant()
+    def something_can_be_asked_or_all_is_known(self):
+        question = self.session.ask()
+        assert question is None or question.i != question.j
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+
+WRITER = """
+import sys, numpy as np
+from linkwise import ConstrainedKernelKMeans
+from linkwise.active import Session
+X = np.random.default_rng(0).normal(size=(300, 2))
+session = Session(X, ConstrainedKernelKMeans(3), log=sys.argv[1], strategy="random")
+while True:
+    question = session.ask()
+    session.tell(question, "same" if question.i % 3 == question.j % 3 else "different")
+    print(len(session.log.events) - 1, flush=True)
+"""
+
+
+@pytest.mark.parametrize("n_kills", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_process_loses_no_acknowledged_answer(tmp_path, n_kills):
+    log = tmp_path / "log.jsonl"
+    rng = np.random.default_rng(n_kills)
+    acknowledged = 0
+    for _ in range(n_kills):
+        command = [sys.executable, "-c", WRITER, str(log)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            for _ in range(rng.integers(1, 25)):
+                acknowledged = int(process.stdout.readline())
+            os.kill(process.pid, signal.SIGKILL)
+            for line in process.stdout:
+                acknowledged = int(line) if line.strip().isdigit() else acknowledged
+        data = np.random.default_rng(0).normal(size=(300, 2))
+        with Session(data, FIXED, log=log, strategy="random") as session:
+            n_events = len(session.log.events) - 1
+            assert n_events in (acknowledged, acknowledged + 1)
+            pairs = [(e["i"], e["j"]) for e in session.log.events[1:]]
+            assert len({frozenset(p) for p in pairs}) == len(pairs)
+            acknowledged = n_events

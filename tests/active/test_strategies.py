@@ -1,0 +1,135 @@
+"""What every strategy has to hold."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from linkwise import ConstrainedKernelKMeans, KernelCSC
+from linkwise.active import STRATEGIES, Session, Truth, run
+from linkwise.active._answers import Answer
+
+X, Y = make_blobs(60, centers=4, random_state=3, cluster_std=1.5)
+FIXED = ConstrainedKernelKMeans(4, random_state=0)
+
+
+@pytest.fixture(params=sorted(STRATEGIES))
+def strategy(request):
+    return request.param
+
+
+def fitted(strategy, n=12, **options):
+    model = KernelCSC(4, n_candidates=15, random_state=0)
+    session = Session(X, model, strategy=strategy, **options)
+    return run(session, Truth(Y), n)
+
+
+def test_questions_are_open_and_askable(strategy):
+    askable = np.arange(0, 60, 3)
+    session = Session(X, FIXED, strategy=strategy, askable=askable)
+    for _ in range(60):
+        question = session.ask()
+        if question is None:
+            break
+        assert question.i in askable and question.j in askable
+        assert session._state.known.relation(question.i, question.j) is None
+        session.tell(
+            question, "same" if Y[question.i] == Y[question.j] else "different"
+        )
+
+
+def test_everything_can_be_asked_until_nothing_is_left(strategy):
+    askable = np.arange(12)
+    session = Session(X, FIXED, strategy=strategy, askable=askable, checks=False)
+    for _ in range(200):
+        question = session.ask()
+        if question is None:
+            break
+        session.tell(
+            question, "same" if Y[question.i] == Y[question.j] else "different"
+        )
+    assert question is None
+    known = session._state.known
+    for i in askable:
+        for j in askable:
+            assert known.relation(int(i), int(j)) == (Y[i] == Y[j])
+
+
+def test_unsure_answers_and_skipped_questions_do_not_come_again(strategy):
+    session = Session(X, FIXED, strategy=strategy, askable=np.arange(8), checks=False)
+    seen = set()
+    for turn in range(100):
+        question = session.ask()
+        if question is None:
+            break
+        pair = frozenset((question.i, question.j))
+        assert pair not in seen
+        seen.add(pair)
+        if turn % 2:
+            session.skip(question)
+        else:
+            session.tell(question, "unsure")
+    assert question is None and len(seen) == 28  # all pairs of 8 rows
+
+
+def test_no_answer_of_a_batch_settles_another(strategy):
+    session = fitted(strategy, checks=False)
+    batch = session.ask(8)
+    assert len(batch) > 1
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        order = rng.permutation(len(batch))
+        says = rng.random(len(batch)) < 0.5
+        for last in range(len(batch)):
+            known = replayed(session)
+            for at in order:
+                q = batch[at]
+                if at != last and known.relation(q.i, q.j) is None:
+                    known.add(Answer(q.i, q.j, bool(says[at]), -1))
+            assert known.relation(batch[last].i, batch[last].j) is None
+
+
+def replayed(session):
+    from linkwise.active._state import replay
+
+    return replay(session.log.events, len(session.ids), session._row_of).known
+
+
+def test_the_same_events_give_the_same_questions(strategy, tmp_path):
+    log = tmp_path / "log.jsonl"
+    model = KernelCSC(4, n_candidates=15, random_state=0)
+    with Session(X, model, strategy=strategy, log=log) as session:
+        run(session, Truth(Y), 30, fit_every=10)
+        expected = [session.ask(), *session.ask(5)]
+        labels, status = session.labels_, session.status()
+    with Session(X, model, strategy=strategy, log=log) as session:
+        assert [session.ask(), *session.ask(5)] == expected
+        np.testing.assert_array_equal(session.labels_, labels)
+        assert repr(session.status()) == repr(status)
+
+
+def test_neighbourhoods_find_the_classes():
+    session = fitted("neighbourhoods", 30)
+    assert session.status().n_groups == 4
+
+
+def test_nearest_asks_across_clusters():
+    session = fitted("nearest", 20, checks=False)
+    for question in session.ask(5):
+        assert session.labels_[question.i] != session.labels_[question.j]
+
+
+def test_a_strategy_of_ones_own():
+    class Mine:
+        def select(self, view, n):
+            return [(0, 1)] if view.is_open(0, 1) else []
+
+    session = Session(X, FIXED, strategy=Mine(), askable=[0, 1, 2])
+    question = session.ask()
+    assert (question.i, question.j) == (0, 1)
+    session.tell(question, "different")
+    assert 2 in (session.ask().i, session.ask().j)  # then others, at random
+
+
+def test_an_unknown_name_is_an_error():
+    with pytest.raises(ValueError, match="strategy='best': allowed are"):
+        Session(X, FIXED, strategy="best")
