@@ -16,7 +16,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkwise.baselines._closure_pairs import listed_pairs
-from linkwise.baselines._psd_projections import eigen
 from linkwise.constraints import check_constraints
 from linkwise.doors import (
     Interval,
@@ -27,6 +26,7 @@ from linkwise.doors import (
 )
 from linkwise.engines import one_blas_thread
 from linkwise.exceptions import ConstraintWarning
+from linkwise.kernels import eigen
 
 
 class Differences(NamedTuple):

@@ -11,6 +11,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
+from linkwise.kernels import eigen
+
 # Up to here the farthest pair of points is searched among all, else in a sample.
 EXACT_FARTHEST = 2000
 
@@ -171,7 +173,7 @@ class Farthest:
         """Return the difference of the two points under one metric, shape (d,)."""
         scaled = self._rows * np.sqrt(metric) if metric.ndim == 1 else None
         if scaled is None:
-            values, vectors = np.linalg.eigh(metric)
+            values, vectors = eigen(metric)
             scaled = self._rows @ (vectors * np.sqrt(np.maximum(values, 0.0)))
         i, j = farthest_pair(scaled, self._sample)
         return self._rows[i] - self._rows[j]

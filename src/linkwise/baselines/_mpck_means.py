@@ -25,6 +25,7 @@ from linkwise.doors import (
     attributes_of,
     fit_context,
 )
+from linkwise.kernels import eigen
 
 _TOLERANCE = 1e-5  # least relative change of the objective
 _FLOOR = 1e-9  # of a scatter, in its own units (diagonal) or of its trace (full)
@@ -315,7 +316,7 @@ def best_metric(scatter, mass):
 
 def _inverse(scatter):
     """Return the inverse of a symmetric matrix, made positive definite if need be."""
-    values, vectors = np.linalg.eigh(scatter)
+    values, vectors = eigen(scatter)
     trace = values.sum()
     floor = _FLOOR * trace if trace > 0.0 else _FLOOR
     if values[0] <= 1e-12 * values[-1]:  # singular or indefinite

@@ -5,9 +5,9 @@ half space.
 """
 
 import numpy as np
-import scipy.linalg
 
 from linkwise._typing import BoolArray, FloatArray
+from linkwise.kernels import eigen
 
 _EXCESS = 0.01  # share by which the alternating projections may pass the limit
 _ACCURACY = 1e-6  # share by which the nearest metric may miss it
@@ -34,17 +34,6 @@ def nearest_metric_within(
         step = mu + excess / slope if slope > 0 else high
         mu = step if low < step < high else (low + high) / 2.0
     return nearest
-
-
-def eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues, ascending, and vectors of a symmetric matrix.
-
-    The fast routine gives up on a few matrices with nothing wrong about them.
-    """
-    try:
-        return np.linalg.eigh(matrix)
-    except np.linalg.LinAlgError:
-        return scipy.linalg.eigh(matrix, driver="ev")
 
 
 def _slope(values: FloatArray, scatter: FloatArray) -> float:

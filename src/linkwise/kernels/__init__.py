@@ -8,6 +8,7 @@ from linkwise.kernels._bank import (
     gram_seconds,
 )
 from linkwise.kernels._distinct import distinct_rows
+from linkwise.kernels._eigen import eigen
 from linkwise.kernels._entries import CombinedKernel, SeveralSets, in_double
 from linkwise.kernels._families import (
     RBF,
@@ -75,6 +76,7 @@ __all__ = [
     "Whitened",
     "WithinWhitened",
     "distinct_rows",
+    "eigen",
     "feature_seconds",
     "gram_seconds",
     "in_double",

@@ -26,6 +26,7 @@ from sklearn.utils import gen_batches
 from linkwise._typing import FloatArray, IntArray
 from linkwise.kernels._bank import ScaledKernels
 from linkwise.kernels._distinct import distinct_rows
+from linkwise.kernels._eigen import eigen
 from linkwise.kernels._entries import (
     CombinedKernel,
     Entry,
@@ -640,7 +641,7 @@ def positive_inverse(among: FloatArray, ridge: float = _RIDGE) -> FloatArray:
     # Smaller eigenvalues than what was added: some were negative before.
     if failed or 2.0 < least * inverse.diagonal().max():
         # Negative eigenvalues of an indefinite kernel are no geometry: dropped.
-        values, vectors = scipy.linalg.eigh(among, check_finite=False, driver="evd")
+        values, vectors = eigen(among, "evd")
         kept = values > _LEAST_EIGENVALUE * values[-1]
         vectors = vectors[:, kept] / np.sqrt(values[kept])
         return vectors @ vectors.T

@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.kernels._distinct import distinct_rows
+from linkwise.kernels._eigen import eigen
 from linkwise.kernels._views import Known, Points, Standardized, View
 
 # Share of the variance that principal components keep, and how many they are at most:
@@ -150,7 +151,7 @@ class WithinWhitened(_Linear):
     ) -> FloatArray:
         assert known is not None, "this view needs groups"
         within, _, _ = _within_groups(rows, known)
-        values, vectors = scipy.linalg.eigh(within)
+        values, vectors = eigen(within, "evr")
         return np.asarray(vectors / np.sqrt(values))
 
 
@@ -222,7 +223,7 @@ class Unit:
         else:
             assert known is not None, "this view needs groups"
             within, _, _ = _within_groups((rows - mean) @ components, known)
-            values, vectors = scipy.linalg.eigh(within)
+            values, vectors = eigen(within, "evr")
             found = components @ (vectors / np.sqrt(values))
         return replace(self, _mean=mean, _map=found)
 
@@ -299,10 +300,10 @@ def _principal(rows: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatAr
     """Return principal directions of centred rows, (d, c), and their variances."""
     n, d = rows.shape
     if d <= n:
-        values, vectors = scipy.linalg.eigh(rows.T @ (share[:, None] * rows))
+        values, vectors = eigen(rows.T @ (share[:, None] * rows), "evr")
     else:
         root = np.sqrt(share)[:, None] * rows
-        values, left = scipy.linalg.eigh(root @ root.T)
+        values, left = eigen(root @ root.T, "evr")
         vectors = root.T @ left / np.sqrt(np.maximum(values, 1e-300))
     values, vectors = values[::-1], vectors[:, ::-1]
     total = np.cumsum(np.maximum(values, 0.0))
@@ -468,9 +469,7 @@ def _largest(matrix: Any, n_vectors: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a sparse matrix, ascending, and the vectors."""
     size = matrix.shape[0]
     if size <= max(_DENSE_GRAPH_ROWS, 3 * n_vectors):
-        return scipy.linalg.eigh(
-            matrix.toarray(), subset_by_index=[size - n_vectors, size - 1]
-        )
+        return eigen(matrix.toarray(), "evr", n_vectors)
     start = np.random.default_rng(0).normal(size=size)
     values, vectors = eigsh(matrix, n_vectors, which="LA", v0=start, tol=1e-6)
     order = np.argsort(values)
