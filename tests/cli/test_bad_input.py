@@ -309,7 +309,7 @@ def test_if_the_model_cannot_be_written_the_labels_are_not_either(
 
     monkeypatch.setattr("linkwise.model_files.save", full)
     message = fails("--model", "model.linkwise")
-    assert "model.linkwise cannot be written: No space left" in message
+    assert "model.linkwise cannot be written: the disk is full" in message
 
 
 def test_an_unexpected_error_takes_one_line_and_a_traceback_only_on_demand(

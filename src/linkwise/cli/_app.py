@@ -393,6 +393,109 @@ def predict(
 
 
 @app.command(
+    epilog="Example: linkwise ask tickets.csv --clusters auto --show title "
+    "--out labels.csv\n\n"
+    "Answers are kept in DATA.linkwise.jsonl at once; started again, it goes on. "
+    "Through a pipe: one answer a line.\n\n"
+    "Exit codes: see linkwise --help."
+)
+def ask(
+    context: typer.Context,
+    data: DataFile,
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters",
+            "-k",
+            metavar="K",
+            help="Number of clusters; auto: as many as groups are found that differ.",
+        ),
+    ] = "auto",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="File for the labels."),
+    ] = None,
+    pairs_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="CSV file for the pairs.",
+            show_default="DATA.pairs.csv",
+        ),
+    ] = None,
+    constraints: Annotated[
+        Path | None,
+        typer.Option(
+            "--constraints", "-c", metavar="PAIRS", help="Pairs known before."
+        ),
+    ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Column to show; may be repeated."),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File in which answers are kept.",
+            show_default="DATA.linkwise.jsonl",
+        ),
+    ] = None,
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who answers.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Most questions to ask.")
+    ] = None,
+    candidates: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", rich_help_panel=SEARCH, help="Candidates."),
+    ] = 300,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    drop_column: DropColumn = None,
+    as_kind: AsKind = None,
+    strict: Strict = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    sheet: Sheet = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Ask which rows of DATA belong together, and cluster with the answers.
+
+    One pair at a time: y same, n different, u unsure, z undo, q quit.
+    """
+    with errors_reported(context.obj):
+        from linkwise.cli._ask import AskJob, run_ask
+        from linkwise.cli._cluster import parse_n_clusters
+        from linkwise.cli._data import Wishes
+
+        job = AskJob(
+            data=data,
+            n_clusters=parse_n_clusters(clusters, "kernel"),
+            log=log,
+            pairs_out=pairs_out,
+            out=out,
+            pairs=constraints,
+            show=tuple(show or ()),
+            id_column=id_column,
+            who=who,
+            limit=limit,
+            wishes=Wishes(
+                columns or [], drop_column or [], kinds_of_columns(as_kind), strict
+            ),
+            written=text_options(separator, decimal, encoding, header, sheet),
+            n_candidates=candidates,
+            seed=seed,
+        )
+        run_ask(job, Screen(as_json, quiet))
+
+
+@app.command(
     epilog="Example: linkwise check flowers.csv pairs.csv --clusters 3\n\n"
     "Exit code 4 if pairs contradict each other or cannot all hold with K clusters; "
     "for the others see linkwise --help."

@@ -14,7 +14,7 @@ import pandas as pd
 import typer
 
 import linkwise
-from linkwise.cli._errors import BadInputError, ExitCode
+from linkwise.cli._errors import BadInputError, DiskFullError, ExitCode, is_disk_full
 from linkwise.cli._scheduler import scheduler_client
 from linkwise.cli._screen import Screen, counted
 from linkwise.experiments import (
@@ -92,6 +92,14 @@ def run_bench(
     except KeyboardInterrupt:
         screen.note("interrupted; the same command goes on from here.")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except OSError as error:
+        if not is_disk_full(error):
+            raise
+        raise DiskFullError(
+            error.filename or error.strerror,
+            f"Finished jobs are kept in {store_path}, and the same command goes on "
+            "with the others.",
+        ) from error
     except ClusterError as error:
         raise BadInputError(f"--scheduler {scheduler}: {error}") from error
     seconds = time.monotonic() - start
@@ -240,7 +248,11 @@ def jobs_of(plan: Plan) -> list[Job]:
 def _open_store(path: Path) -> Store:
     try:
         return Store(path)
-    except (sqlite3.Error, OSError, ValueError) as error:
+    except OSError as error:
+        if is_disk_full(error):
+            raise DiskFullError(path) from error
+        raise BadInputError(f"{path} cannot be used as a store: {error}") from None
+    except (sqlite3.Error, ValueError) as error:
         raise BadInputError(f"{path} cannot be used as a store: {error}") from None
 
 

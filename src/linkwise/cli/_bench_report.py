@@ -9,7 +9,8 @@ import pandas as pd
 
 import linkwise
 from linkwise.cli._bench import in_words, jobs_of, records_of
-from linkwise.cli._errors import BadInputError
+from linkwise.cli._errors import BadInputError, DiskFullError, is_disk_full
+from linkwise.cli._outputs import bytes_writer, write_all
 from linkwise.cli._screen import Screen, counted
 from linkwise.experiments import (
     Plan,
@@ -63,10 +64,7 @@ def run_report(plan: Plan, store: Path, folder: Path, screen: Screen) -> None:
         "scores 0. Rivals were given standardised data.",
         f"Versions: {'; '.join(sorted(records['versions'].unique()))}",
     ]
-    try:
-        written = _write(folder, plan, lines, parts, records)
-    except OSError as error:
-        raise BadInputError(f"{folder} cannot be written to: {error}.") from None
+    written = _write(folder, plan, lines, parts, records)
     values: dict[str, Any] = {
         "command": "bench report",
         "version": linkwise.__version__,
@@ -249,7 +247,7 @@ def _flat(table: pd.DataFrame) -> pd.DataFrame:
 def _write(
     folder: Path, plan: Plan, lines: list[str], parts: _Parts, records: pd.DataFrame
 ) -> list[str]:
-    """Write all files and return their names."""
+    """Write all files, or none, and return their names."""
     files: dict[str, bytes] = {}
     for name, part in parts:
         files |= {f"{name}.{kind}": image for kind, image in part.images.items()}
@@ -260,9 +258,13 @@ def _write(
     shown = [part for _, part in parts if part.title]
     page = html_page(f"linkwise bench: {plan.name}", lines, shown)
     files["report.html"] = page.encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if is_disk_full(error):
+            raise DiskFullError(folder) from None
+        raise BadInputError(f"{folder} cannot be written to: {error}.") from None
+    write_all([(folder / name, bytes_writer(data)) for name, data in files.items()])
     return list(files)
 
 

@@ -1,9 +1,11 @@
 """What can go wrong, and the exit code and the words it ends with."""
 
+import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import NoReturn
 
 import typer
 
@@ -29,10 +31,28 @@ class BadInputError(CommandError):
     code = ExitCode.BAD_INPUT
 
 
+class DiskFullError(BadInputError):
+    """A file cannot be written because there is no room for it."""
+
+    def __init__(self, path: object, rest: str = "Nothing was written.") -> None:
+        super().__init__(
+            f"{path} cannot be written: the disk is full. {rest} Make room, or choose "
+            "another place."
+        )
+
+
 class ContradictionError(CommandError):
     """The pairs cannot all hold."""
 
     code = ExitCode.CONTRADICTION
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Tell whether an error means that a disk, or one's share of it, is full."""
+    if error.errno is not None:
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # Some libraries keep the words alone.
+    return "No space left on device" in str(error)
 
 
 @contextmanager
@@ -47,13 +67,16 @@ def errors_reported(debug: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         _leave("interrupted; nothing was written.", ExitCode.INTERRUPTED, debug)
     except Exception as error:
+        if isinstance(error, OSError) and is_disk_full(error):
+            full = DiskFullError(error.filename or "a temporary file or the output")
+            _leave(str(full), full.code, debug)
         # A report must fit on a line, and messages from afar may have several.
         text = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "" if debug else " (`linkwise --debug ...` shows where)"
         _leave(f"unexpected {text}{hint}", ExitCode.UNEXPECTED, debug)
 
 
-def _leave(message: str, code: ExitCode, debug: bool) -> None:
+def _leave(message: str, code: ExitCode, debug: bool) -> NoReturn:
     if debug:
         typer.echo(traceback.format_exc(), err=True)
     typer.secho("error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)

@@ -1,5 +1,6 @@
 """Results on disk: all of them or none, and never half a file."""
 
+import io
 import os
 import uuid
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ import typer
 
 from linkwise._typing import IntArray
 from linkwise.cli._data import Table
-from linkwise.cli._errors import BadInputError
+from linkwise.cli._errors import BadInputError, DiskFullError, is_disk_full
 
 LABEL_ENDINGS = (".csv", ".tsv", ".npy", ".parquet")
 
@@ -49,6 +50,8 @@ def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
             probe.touch(exist_ok=False)
             probe.unlink()
         except OSError as error:
+            if is_disk_full(error):
+                raise DiskFullError(path) from None
             raise BadInputError(
                 f"{path}: the folder cannot be written to: {error.strerror}."
             ) from None
@@ -62,6 +65,8 @@ def write_all(writers: Sequence[tuple[Path, Writer]]) -> None:
             try:
                 write(part)
             except OSError as error:
+                if is_disk_full(error):
+                    raise DiskFullError(path) from None
                 raise BadInputError(
                     f"{path} cannot be written: {error.strerror or error}."
                 ) from None
@@ -86,7 +91,10 @@ def labels_writer(path: Path, table: Table, labels: IntArray) -> Writer:
         import pandas as pd
 
         if path.suffix.lower() == ".npy":
-            np.save(part, labels)
+            content = io.BytesIO()
+            np.save(content, labels)
+            # numpy does not say why it could not write to a file.
+            part.write_bytes(content.getbuffer())
             return
         ids: Sequence[Any] = range(len(labels)) if table.ids is None else table.ids
         name = table.id_column or "row"
@@ -97,6 +105,15 @@ def labels_writer(path: Path, table: Table, labels: IntArray) -> Writer:
         else:
             sep = "\t" if path.suffix.lower() == ".tsv" else ","
             frame.to_csv(part, sep=sep, index=False)
+
+    return write
+
+
+def bytes_writer(content: bytes) -> Writer:
+    """Return a function that writes what is ready."""
+
+    def write(part: Path) -> None:
+        part.write_bytes(content)
 
     return write
 

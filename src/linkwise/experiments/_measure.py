@@ -1,6 +1,7 @@
 """One job carried out and measured, in the process that calls."""
 
 import contextlib
+import errno
 import gc
 import json
 import platform
@@ -32,6 +33,8 @@ PREPARED, WARM_UP, MEASURED, SCORED = (
     "the method",
     "scoring",
 )
+# A status that is no record: every job would end so.
+DISK_FULL = "disk full"
 _PACKAGES = ("linkwise", "numba", "numpy", "scikit-learn", "scipy")
 _LONGEST_ERROR = 500
 # A parameter of every method that is not its own: the share of its pairs that become
@@ -107,7 +110,8 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
     except MemoryError as failure:
         status, error = "memory", one_line(failure)
     except Exception as failure:
-        status, error = "error", one_line(failure)
+        is_full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC
+        status, error = DISK_FULL if is_full else "error", one_line(failure)
     seconds = scores.pop("seconds", time.perf_counter() - begin)
     return {**make_record(job, status, error, seconds), **scores}
 

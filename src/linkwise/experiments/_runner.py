@@ -1,5 +1,6 @@
 """A plan carried out: jobs given to workers, records to the store."""
 
+import errno
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from linkwise.experiments._jobs import Job, Key
+from linkwise.experiments._measure import DISK_FULL
 from linkwise.experiments._remote import RemoteWorker, await_workers, n_threads
 from linkwise.experiments._store import Store
 from linkwise.experiments._time_left import Pace
@@ -76,6 +78,9 @@ def run_jobs(
     ------
     ClusterError
         If the cluster has no workers, cannot be reached any more or cannot do jobs.
+    OSError
+        If the disk is full here, or where a job is done: that is no fault of the job,
+        which has no record then.
     """
     run = _Run(jobs, store, redo_failed)
     end = float("inf") if time_limit is None else time.monotonic() + time_limit
@@ -155,7 +160,9 @@ class _Run:
                 yield job
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Put a record into the store."""
+        """Put a record into the store, unless it says that no job can be done."""
+        if record["status"] == DISK_FULL:
+            raise OSError(errno.ENOSPC, f"What a job writes ({record['error']})")
         self._store.add(record)
         key = Key(*(record[name] for name in Key._fields))
         self._statuses[key] = record["status"]
@@ -165,9 +172,13 @@ class _Run:
 
     def abandon(self, workers: list[_AnyWorker]) -> None:
         """Stop the workers; what they had under way is free for others."""
-        self._store.release(worker.job.key for worker in workers if worker.job)
-        for worker in workers:
-            worker.stop()
+        try:
+            self._store.release(worker.job.key for worker in workers if worker.job)
+        except OSError:
+            pass  # the disk is full; claims end with this process anyway
+        finally:
+            for worker in workers:
+                worker.stop()
 
     def progress(self, busy: list[_AnyWorker]) -> Progress:
         """Return how far this run is."""

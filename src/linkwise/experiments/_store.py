@@ -1,5 +1,6 @@
 """Records in a file: kept one by one, claimed so that no job is done twice."""
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -48,6 +49,12 @@ class Store:
     ----------
     path : str or path
         The file; it is made if it is not there.
+
+    Raises
+    ------
+    OSError
+        From any method, with ``errno.ENOSPC``, if the disk is full. Nothing is lost
+        that was in the store before.
 
     Examples
     --------
@@ -141,11 +148,26 @@ class Store:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # Transactions are written out: the module's own begin too late to claim.
+        is_new = not self.path.exists()
         connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
         try:
             yield connection
+        except sqlite3.OperationalError as error:
+            if not _is_disk_full(error):
+                raise
+            connection.close()
+            if is_new:
+                self._remove()
+            raise OSError(
+                errno.ENOSPC, "The disk is full", os.fspath(self.path)
+            ) from error
         finally:
             connection.close()
+
+    def _remove(self) -> None:
+        """Remove a store in which there is nothing yet."""
+        for ending in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
 
 
 def read_records(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -192,9 +214,17 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _is_disk_full(error: sqlite3.OperationalError) -> bool:
+    # The second: there is no room for the index of what is about to be written.
+    names = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+    name = getattr(error, "sqlite_errorname", None)
+    return name in names or "disk is full" in str(error)
 
 
 def _owner(pid: int) -> str:

@@ -1,0 +1,348 @@
+"""The command ``linkwise ask``: one pair at a time, in a terminal or through a pipe."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from linkwise.cli._data import Table, Wishes, read_features, read_table
+from linkwise.cli._errors import BadInputError
+from linkwise.cli._outputs import Writer, check_outputs, labels_writer, write_all
+from linkwise.cli._pairs import read_pairs
+from linkwise.cli._screen import Screen, counted
+from linkwise.cli._text_files import TextOptions
+from linkwise.constraints import Constraints
+
+# Keys, what they mean and what is shown for them; lines of a pipe may have the words.
+KEYS = {
+    "same": ("ay", "y", "same"),
+    "different": ("xn", "n", "different"),
+    "unsure": ("u ", "u", "unsure"),
+    "undo": ("z\x7f\x08", "z", "undo"),
+    "quit": ("q\x1b\x03\x04", "q", "quit"),
+}
+# Answers after which clusters are made anew: the first times, then each so many.
+_FIT_AT = (5, 15)
+_FIT_EVERY = 20
+# Letters of a cell that are shown.
+_MAX_LETTERS = 600
+
+
+@dataclass(frozen=True)
+class AskJob:
+    """What the user asked for."""
+
+    data: Path
+    n_clusters: int | str
+    log: Path | None = None
+    pairs_out: Path | None = None
+    out: Path | None = None
+    pairs: Path | None = None
+    show: tuple[str, ...] = ()
+    id_column: str | None = None
+    who: str | None = None
+    limit: int | None = None
+    wishes: Wishes = field(default_factory=Wishes)
+    written: TextOptions = field(default_factory=TextOptions)
+    n_candidates: int = 300
+    seed: int = 0
+
+
+def run_ask(job: AskJob, screen: Screen) -> None:
+    """Ask until nothing is left, it is enough, or the person leaves."""
+    from linkwise.active import LogError, Session
+    from linkwise.estimators import KernelCSC
+
+    beside = job.data.with_suffix("")
+    log = job.log or beside.with_name(beside.name + ".linkwise.jsonl")
+    pairs_out = job.pairs_out or beside.with_name(beside.name + ".pairs.csv")
+    outputs = [pairs_out, *([job.out] if job.out else [])]
+    check_outputs(outputs, [job.data, *([job.pairs] if job.pairs else [])])
+    table = read_table(job.data, job.id_column, job.written, screen)
+    if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
+        raise BadInputError(
+            f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
+            f"--clusters {job.n_clusters}."
+        )
+    features, _, _ = read_features(table, job.wishes, screen)
+    shown = _shown(table, job.show)
+    model: Any = KernelCSC(  # type: ignore[no-untyped-call]
+        job.n_clusters, n_candidates=job.n_candidates, random_state=job.seed
+    )
+    known = None if job.pairs is None else read_pairs(job.pairs, table)
+    try:
+        session = Session(
+            np.asarray(features),
+            model,
+            ids=table.ids,
+            log=log,
+            constraints=None if known is None else _by_id(known, table),
+            random_state=job.seed,
+        )
+    except LogError as error:
+        raise BadInputError(str(error)) from error
+    with session:
+        _converse(session, job, table, shown, screen)
+        if session.constraints_.is_empty:
+            typer.echo("No pairs yet; nothing was written.", err=True)
+            return
+        session.fit()
+        writers: list[tuple[Path, Writer]] = [(pairs_out, _pairs_writer(session))]
+        labels = session.labels_
+        if job.out is not None and labels is not None:
+            writers.append((job.out, labels_writer(job.out, table, labels)))
+        write_all(writers)
+        _report(session, [path for path, _ in writers], screen)
+
+
+def _by_id(pairs: Any, table: Table) -> Any:
+    """Return pairs that name ids, as a session takes them."""
+    if table.ids is None:
+        return pairs
+    names = np.array(table.ids, dtype=object)
+    return Constraints(names[pairs.must_link], names[pairs.cannot_link])
+
+
+def _pairs_writer(session: Any) -> Writer:
+    import pandas as pd
+
+    def write(part: Path) -> None:
+        pairs = session.constraints_
+        rows = [
+            (session.ids[i], session.ids[j], kind, weight)
+            for ends, weights, kind in (
+                (pairs.must_link, pairs.must_link_weight, "must-link"),
+                (pairs.cannot_link, pairs.cannot_link_weight, "cannot-link"),
+            )
+            for (i, j), weight in zip(ends.tolist(), weights.tolist(), strict=True)
+        ]
+        columns = ["i", "j", "kind", "weight"]
+        pd.DataFrame(rows, columns=columns).to_csv(part, index=False)
+
+    return write
+
+
+def _report(session: Any, written: list[Path], screen: Screen) -> None:
+    status = session.status()
+    labels, sizes = np.unique(session.labels_, return_counts=True)
+    values = {
+        "command": "ask",
+        "answers": status.n_answers,
+        "unsure": status.n_unsure,
+        "groups": status.n_groups,
+        "enough": status.enough,
+        "clusters": len(labels),
+        "cluster_sizes": sizes.tolist(),
+        "written": [str(path) for path in written],
+    }
+    lines = [f"{status.n_answers} pairs, {status.n_unsure} unsure; {status.sentence}"]
+    clusters = [f"{len(labels)} of {', '.join(map(str, sizes))} rows"]
+    files = [str(path) for path in written]
+    screen.report(
+        values, [("answers", lines), ("clusters", clusters), ("written", files)]
+    )
+
+
+def _converse(
+    session: Any, job: AskJob, table: Table, shown: list[str], screen: Screen
+) -> None:
+    """Ask and take answers until somebody or something ends it."""
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not screen.as_json
+    paint = _Terminal(table, shown) if is_terminal else _Pipe(table, shown, screen)
+    n_told, n_fitted, told_enough = 0, 0, False
+    with paint.reading() as read:
+        while job.limit is None or n_told < job.limit:
+            question = session.ask()
+            if question is None:
+                paint.say("Everything that can be asked is known.")
+                return
+            paint.ask(question, session)
+            word = read()
+            if word == "quit":
+                return
+            if word == "undo":
+                paint.say("Taken back." if session.undo() else "Nothing to take back.")
+                n_told = max(0, n_told - 1)
+                continue
+            told = session.tell(question, word, who=job.who)
+            n_told += 1
+            if told.conflict is not None:
+                _settle(session, told.conflict, paint, read)
+            else:
+                paint.follow(word, told.n_implied)
+            n_all = session.status().n_answers
+            is_due = n_all in _FIT_AT or n_all % _FIT_EVERY == 0
+            if is_due and n_all != n_fitted:
+                n_fitted = n_all
+                paint.say("Clustering ...")
+                with screen.notes_of_warnings():
+                    session.fit()
+                status = session.status()
+                paint.say(status.sentence)
+                if status.enough and not told_enough:
+                    told_enough = True
+                    paint.say("You may stop now (q), or go on.")
+
+
+def _settle(session: Any, conflict: Any, paint: Any, read: Callable[[], str]) -> None:
+    """Show the chain of a contradiction, and let the person choose."""
+    paint.conflict(conflict, session)
+    for answer in conflict.chain:
+        paint.again(answer, session)
+        word = read()
+        if word in ("quit", "undo"):
+            break
+        if word in ("same", "different") and (word == "same") != answer.is_same:
+            session.resolve(conflict, "that", answer)
+            paint.say("Changed; the new answer counts.")
+            return
+    session.resolve(conflict, "aside")
+    paint.say("The new answer is set aside; the others count.")
+
+
+def _shown(table: Table, names: tuple[str, ...]) -> list[str]:
+    columns = [str(name) for name in table.frame.columns]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise BadInputError(
+            f"--show {missing[0]}: {table.path} has no such column; it has "
+            f"{', '.join(columns[:20])}."
+        )
+    return list(names) or columns
+
+
+def _cell(table: Table, row: int, name: str) -> str:
+    frame = table.frame
+    at = [str(column) for column in frame.columns].index(name)
+    value: Any = frame.iloc[row, at]
+    text = "" if value is None or value != value else str(value)
+    # What steers a terminal is shown, not done.
+    text = "".join(c if c.isprintable() else " " for c in text)
+    return text if len(text) <= _MAX_LETTERS else text[:_MAX_LETTERS] + " ..."
+
+
+class _Pipe:
+    """Questions as lines of JSON or text, answers as lines of words."""
+
+    def __init__(self, table: Table, shown: list[str], screen: Screen) -> None:
+        self.table, self.shown, self.screen = table, shown, screen
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[], str]]:
+        yield self._read
+
+    def _read(self) -> str:
+        while True:
+            line = sys.stdin.readline()
+            if not line:
+                return "quit"
+            word = line.strip().lower()
+            for meaning, (_, key, name) in KEYS.items():
+                if word in (key, name) or (len(word) == 1 and word in KEYS[meaning][0]):
+                    return meaning
+            allowed = ", ".join(name for _, _, name in KEYS.values())
+            self.say(f"{line.strip()!r} is no answer: {allowed}, or their keys.")
+
+    def ask(self, question: Any, session: Any) -> None:
+        rows = {
+            side: {name: _cell(self.table, row, name) for name in self.shown}
+            for side, row in (("left", question.i), ("right", question.j))
+        }
+        names = [self.table.name_of(row) for row in (question.i, question.j)]
+        if self.screen.as_json:
+            value = {"question": question.id, "i": names[0], "j": names[1], **rows}
+            typer.echo(json.dumps(value), err=True)
+            return
+        typer.echo(f"{names[0]} and {names[1]}: same, different or unsure?", err=True)
+        for name in self.shown:
+            left, right = rows["left"][name], rows["right"][name]
+            mark = " " if left == right else "*"
+            typer.echo(f" {mark} {name}: {left} | {right}", err=True)
+
+    def again(self, answer: Any, session: Any) -> None:
+        names = [self.table.name_of(row) for row in (answer.i, answer.j)]
+        said = "same" if answer.is_same else "different"
+        self.say(f"{names[0]} and {names[1]} were said to be {said}; once more?")
+
+    def conflict(self, conflict: Any, session: Any) -> None:
+        names = [self.table.name_of(row) for row in (conflict.i, conflict.j)]
+        self.say(
+            f"{names[0]} and {names[1]} {conflict.answer}: this contradicts "
+            f"{counted(len(conflict.chain), 'earlier answer')}. Look at them again."
+        )
+
+    def follow(self, word: str, n_implied: int) -> None:
+        if n_implied > 1:
+            self.say(f"{counted(n_implied, 'pair')} follow from it.")
+
+    def say(self, text: str) -> None:
+        if not self.screen.quiet:
+            typer.echo(text, err=True)
+
+
+class _Terminal(_Pipe):
+    """Two rows side by side, one key for an answer."""
+
+    def __init__(self, table: Table, shown: list[str]) -> None:
+        super().__init__(table, shown, Screen())
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[], str]]:
+        try:
+            import termios
+            import tty
+        except ImportError:  # lines in place of keys
+            yield self._read
+            return
+        descriptor = sys.stdin.fileno()
+        before = termios.tcgetattr(descriptor)
+        try:
+            tty.setcbreak(descriptor)
+            yield self._read_key
+        finally:
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+    def _read_key(self) -> str:
+        while True:
+            key = sys.stdin.read(1)
+            if not key:
+                return "quit"
+            for meaning, (keys, _, _) in KEYS.items():
+                if key.lower() in keys:
+                    typer.echo(f"  {meaning}")
+                    return meaning
+
+    def ask(self, question: Any, session: Any) -> None:
+        self._rows(question.i, question.j, "Do these two belong together?")
+
+    def again(self, answer: Any, session: Any) -> None:
+        said = "same" if answer.is_same else "different"
+        self._rows(answer.i, answer.j, f"You said {said} here. And now?")
+
+    def _rows(self, i: int, j: int, title: str) -> None:
+        from rich.console import Console
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        names = [self.table.name_of(row) for row in (i, j)]
+        grid = Grid(title=title, title_justify="left", show_lines=False, expand=False)
+        grid.add_column("", style="dim")
+        for name in names:
+            grid.add_column(Text(name), overflow="fold", ratio=1)
+        for name in self.shown:
+            left, right = (_cell(self.table, row, name) for row in (i, j))
+            style = "dim" if left == right else ""
+            mark = "  " if left == right else "* "
+            grid.add_row(
+                Text(mark + name), Text(left, style=style), Text(right, style=style)
+            )
+        console = Console()
+        console.print(grid)
+        keys = "   ".join(f"[{key}] {name}" for _, key, name in KEYS.values())
+        console.print(Text(keys, style="bold"))
