@@ -256,10 +256,52 @@ def test_too_little_memory_is_bad_input(fails):
     assert "--max-memory" in fails("--max-memory", "10B")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--approximation", "exact"],
+        ["--approximation", "landmarks"],
+        ["--approximation", "working_set"],
+        ["--approximation", "nystroem"],
+        ["--method", "single"],
+    ],
+)
+def test_memory_limits_are_told_in_options(linkwise, options):
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    np.save(linkwise.folder / "data.npy", rows)
+    linkwise.write("pairs.csv", PAIRS)
+    result = linkwise(
+        *("cluster", "data.npy", "-c", "pairs.csv", "-k", 2, "-o", "out.csv"),
+        *("--max-memory", "2kB", *options),
+    )
+    assert result.exit_code == 3, result.output
+    assert "too large for the memory allowed" in result.stderr
+    assert "Raise --max-memory" in result.stderr
+    assert not re.search("max_memory|n_landmarks|working_rows|KernelCSC", result.stderr)
+
+
+def test_errors_of_the_estimators_name_options(fails, monkeypatch):
+    def refuses(*_, **__):
+        raise ValueError("max_memory='1MB' and n_candidates=5: no search, no noise=0.1")
+
+    monkeypatch.setattr("linkwise.KernelCSC.fit", refuses)
+    expected = "--max-memory 1MB and --candidates 5: no search, no --noise 0.1"
+    assert expected in fails()
+
+
+def test_a_machine_without_memory_is_not_called_a_limit(fails, monkeypatch):
+    def refuses(*_, **__):
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    monkeypatch.setattr("linkwise.KernelCSC.fit", refuses)
+    assert "too large for the memory there is. Unable to allocate 9 GiB" in fails()
+
+
 def test_wrong_usage_has_its_own_code(fails):
     assert "--clusters" in fails(k=0, code=2)
     assert "0 jobs" in fails("--n-jobs", 0, code=2)
     assert "not a size" in fails("--max-memory", "much", code=2)
+    assert "not a size" in fails("--max-memory", "0MB", code=2)
     assert "positive" in fails("--time-limit", 0, code=2)
     assert "must end in .csv" in fails("--out", "labels.txt", code=2)
     assert "has no --max-kernels" in fails(

@@ -23,11 +23,13 @@ from linkwise.cli._scheduler import scheduler_client
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions
 from linkwise.cli._words import (
+    OPTIONS,
     chosen_lines,
     chosen_parts,
     cluster_sizes,
     columns_values,
     data_sections,
+    in_options,
     pairs_line,
     pairs_values,
     per_cent,
@@ -46,20 +48,6 @@ _ESTIMATORS = {
 }
 # Pairs to look at again that the summary lists.
 _N_SHOWN = 5
-# What each option is called in the estimators; those not given keep their defaults.
-_OPTIONS = {
-    "kernels": "--kernels",
-    "selection": "--selection",
-    "noise": "--noise",
-    "n_candidates": "--candidates",
-    "max_kernels": "--max-kernels",
-    "search": "--search",
-    "final_step": "--final-step",
-    "approximation": "--approximation",
-    "n_landmarks": "--landmarks",
-    "time_limit": "--time-limit",
-    "max_memory": "--max-memory",
-}
 
 
 @dataclass(frozen=True)
@@ -182,7 +170,7 @@ def make_model(job: ClusterJob) -> Any:
     )
     unknown = sorted(set(job.options) - set(model.get_params()))
     if unknown:
-        named = ", ".join(_OPTIONS[name] for name in unknown)
+        named = ", ".join(OPTIONS[name] for name in unknown)
         raise typer.BadParameter(f"--method {job.method} has no {named}.")
     return model.set_params(**job.options)
 
@@ -251,13 +239,15 @@ def _fit(model: Any, features: Any, pairs: Constraints, job: ClusterJob) -> None
             f"{error}{hint} Change --clusters or the pairs, or use --final-step soft."
         ) from error
     except MemoryError as error:
-        text = str(error).replace("max_memory", "--max-memory")
+        text = in_options(" ".join(str(error).split()))
+        # Without the name of the limit, it is the machine that has no more.
+        limit = "allowed" if "--max-memory" in text else "there is"
         raise BadInputError(
-            f"{job.data} is too large for the memory allowed. {text}"
+            f"{job.data} is too large for the memory {limit}. {text}".strip()
         ) from error
     except ValueError as error:
         # Estimators raise it for data that they cannot use.
-        text = " ".join(str(error).split())
+        text = in_options(" ".join(str(error).split()))
         raise BadInputError(f"{job.data} cannot be clustered: {text}") from error
 
 

@@ -98,7 +98,10 @@ def _jobs(n_jobs: int) -> int:
 
 
 def _size(text: str | None) -> str | None:
-    if text is not None and text != "none" and not _SIZE.fullmatch(text.strip()):
+    if text is None or text == "none":
+        return text
+    # Of zeros alone there is no memory to work in.
+    if not _SIZE.fullmatch(text.strip()) or not re.search("[1-9]", text):
         raise typer.BadParameter(
             f"{text!r} is not a size; write for example 500MB, 4GiB, or none."
         )

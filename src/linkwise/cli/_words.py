@@ -24,6 +24,33 @@ _DECIMAL = re.compile(r"\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
 _N_CHOSEN = 10
 # Columns that a summary lists.
 _N_COLUMNS = 30
+# What the parameters of estimators are called on the command line.
+OPTIONS = {
+    "kernels": "--kernels",
+    "selection": "--selection",
+    "noise": "--noise",
+    "n_candidates": "--candidates",
+    "max_kernels": "--max-kernels",
+    "search": "--search",
+    "final_step": "--final-step",
+    "on_conflict": "--on-conflict",
+    "approximation": "--approximation",
+    "n_landmarks": "--landmarks",
+    "n_clusters": "--clusters",
+    "time_limit": "--time-limit",
+    "n_jobs": "--n-jobs",
+    "max_memory": "--max-memory",
+}
+# What the command calls otherwise, or has no option for.
+_OTHER_WORDS = {
+    "use KernelCSC with": "use --method kernel with",
+    "n_landmarks or working_rows": "n_landmarks",
+}
+_QUOTES = "\"'"
+_PARAMETER = re.compile(
+    rf"\b(?P<name>{'|'.join(OPTIONS)})\b"
+    r"""(=(?P<value>"[^"]*"|'[^']*'|-?\w+(\.\d+)?))?"""
+)
 
 
 def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
@@ -54,6 +81,27 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
 
 def _is_plain_number(note: ColumnNote) -> bool:
     return note.kind == "number" and not note.missing and not note.detail
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library with options in the place of its parameters.
+
+    Examples
+    --------
+    >>> in_options("more than max_memory='2MB'. Raise max_memory, or lower n_landmarks")
+    'more than --max-memory 2MB. Raise --max-memory, or lower --landmarks'
+    """
+    for words, ours in _OTHER_WORDS.items():
+        text = text.replace(words, ours)
+    return _PARAMETER.sub(_option, text)
+
+
+def _option(match: re.Match[str]) -> str:
+    name, value = match["name"], match["value"]
+    if value is None:
+        # Without a value, "search" and "noise" are words like others.
+        return OPTIONS[name] if "_" in name else match[0]
+    return f"{OPTIONS[name]} {value.strip(_QUOTES)}"
 
 
 def chosen_parts(model: Any) -> list[dict[str, Any]]:
