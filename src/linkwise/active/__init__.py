@@ -5,6 +5,8 @@ has no screen: people, programs and experiments drive the same one.
 """
 
 from linkwise.active._answers import Answer
+from linkwise.active._clusterer import ActiveClusterer
+from linkwise.active._language_model import LanguageModel
 from linkwise.active._log import LogError
 from linkwise.active._oracles import OracleError, Truth, run
 from linkwise.active._session import Conflict, Question, Session, Told
@@ -13,8 +15,10 @@ from linkwise.active._strategies import STRATEGIES, Strategy, View
 
 __all__ = [
     "STRATEGIES",
+    "ActiveClusterer",
     "Answer",
     "Conflict",
+    "LanguageModel",
     "LogError",
     "OracleError",
     "Question",

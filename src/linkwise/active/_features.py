@@ -13,8 +13,18 @@ _WIDE = 50
 _N_COMPONENTS = 50
 
 
-def as_features(X: Any, id_column: str | None) -> tuple[Any, Any, list[str]]:
+def as_features(
+    X: Any, id_column: str | None, ids: Any = None
+) -> tuple[Any, Any, list[str]]:
     """Return ids of the rows, what an estimator is given, and names of the columns."""
+    if ids is not None:
+        if id_column is not None:
+            raise ValueError("Give ids or id_column, not both.")
+        given = pd.Series(ids, name="ids")
+        if len(given) != X.shape[0]:
+            raise ValueError(f"ids has {len(given)} entries for {X.shape[0]} rows.")
+        _, X, columns = as_features(X, None)
+        return _as_ids(given, "ids"), X, columns
     if not isinstance(X, pd.DataFrame):
         if id_column is not None:
             raise ValueError(f"id_column={id_column!r} needs a data frame.")
@@ -23,15 +33,11 @@ def as_features(X: Any, id_column: str | None) -> tuple[Any, Any, list[str]]:
             raise ValueError(f"X has shape {X.shape}: two rows or more are needed.")
         return np.arange(X.shape[0]), X, [str(at) for at in range(X.shape[1])]
     if id_column is None:
-        ids: Any = np.arange(len(X))
+        ids = np.arange(len(X))
     else:
         if id_column not in X.columns:
             raise ValueError(f"id_column={id_column!r} is no column of the table.")
-        names = X[id_column]
-        if names.isna().any() or names.duplicated().any():
-            raise ValueError(f"id_column={id_column!r} must name every row, each once.")
-        is_whole = pd.api.types.is_integer_dtype(names)
-        ids = names.to_numpy(dtype=np.int64 if is_whole else object)
+        ids = _as_ids(X[id_column], f"id_column={id_column!r}")
         X = X.drop(columns=id_column)
     columns = [str(name) for name in X.columns]
     is_plain = all(pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes)
@@ -40,6 +46,13 @@ def as_features(X: Any, id_column: str | None) -> tuple[Any, Any, list[str]]:
     from linkwise.tables import TablePreparation
 
     return ids, TablePreparation().fit(X).transform(X), columns
+
+
+def _as_ids(names: "pd.Series[Any]", what: str) -> Any:
+    if names.isna().any() or names.duplicated().any():
+        raise ValueError(f"{what} must name every row, each once.")
+    is_whole = pd.api.types.is_integer_dtype(names)
+    return names.to_numpy(dtype=np.int64 if is_whole else object)
 
 
 def compared(X: Any) -> FloatArray:

@@ -80,6 +80,8 @@ class Session(Corrections):
     id_column : str, optional
         Column of a data frame that names rows; by it rows are found again when the
         data have changed. By default they are numbered.
+    ids : array-like of shape (n_samples,), optional
+        Names of the rows where they are in no column.
     strategy : str or Strategy, default="neighbourhoods"
         How questions are chosen: also "committee", "nearest", "npu", "random", or an
         object with ``select(view, n)``.
@@ -113,12 +115,13 @@ class Session(Corrections):
         askable: Any = None,
         log: str | os.PathLike[str] | None = None,
         id_column: str | None = None,
+        ids: Any = None,
         strategy: Any = "neighbourhoods",
         constraints: Constraints | None = None,
         checks: bool = True,
         random_state: int = 0,
     ) -> None:
-        self.ids, self.X_, self.columns_ = as_features(X, id_column)
+        self.ids, self.X_, self.columns_ = as_features(X, id_column, ids)
         self.estimator = estimator
         self.strategy = _strategy(strategy)
         self.checks = checks
@@ -131,19 +134,27 @@ class Session(Corrections):
         self._judges: Judges | None = None
         self.model_: Any = None
         self.log = Log(log)
-        if not self.log.events:
-            self._write(event="session", schema=SCHEMA, **self._digests())
+        self._begin()
         self._state = replay(self.log.events, n_samples, self._row_of)
-        if constraints is not None and len(self.log.events) == 1:
+        if constraints is not None and not self._state.answers:
             self.tell(constraints)
 
-    def _digests(self) -> dict[str, Any]:
-        return {
+    def _begin(self) -> None:
+        """Write down which rows there are, unless the log knows it."""
+        rows = {
             "rows": len(self.ids),
             "ids": _digest(self.ids.tolist()),
             "columns": _digest(self.columns_),
-            "seed": self.random_state,
         }
+        known = [e for e in self.log.events if e["event"] in ("session", "rows")]
+        if known and all(known[-1][key] == value for key, value in rows.items()):
+            return
+        names = None if self._is_numbered else self.ids.tolist()
+        if known:
+            self._write(event="rows", **rows, names=names)
+        else:
+            seed = self.random_state
+            self._write(event="session", schema=SCHEMA, seed=seed, **rows, names=names)
 
     def _write(self, **event: Any) -> int:
         """Put an event on disk; return its number."""
@@ -451,8 +462,7 @@ class Session(Corrections):
         k = min(k, len(self.ids))
         self._fit_model(self._state, k)
         labels = self._stable(np.asarray(_last_step(self.model_).labels_))
-        options = {} if self._is_numbered else {"ids": self.ids.tolist()}
-        self._do(event="fit", labels=pack(labels), clusters=k, **options)
+        self._do(event="fit", labels=pack(labels), clusters=k)
         self._rejudge()
         return self
 

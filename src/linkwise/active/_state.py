@@ -49,6 +49,7 @@ class State:
     fits: list[tuple[int, IntArray]] = field(default_factory=list)
     next_id: int = 0
     n_lost: int = 0
+    names_then: list[Any] | None = None  # ids of the rows when a fit was made
 
     def rows(self, event: dict[str, Any]) -> tuple[int, int] | None:
         """Return the rows that an event names; None if one is no longer there."""
@@ -128,7 +129,9 @@ def undone_events(events: list[dict[str, Any]]) -> set[int]:
 def apply(state: State, number: int, event: dict[str, Any]) -> None:
     """Bring a state up to date with one more event."""
     kind = event["event"]
-    if kind == "answer":
+    if kind in ("session", "rows"):
+        state.names_then = event.get("names")
+    elif kind == "answer":
         _apply_answer(state, number, event)
     elif kind == "skip":
         rows = state.rows(event)
@@ -172,7 +175,7 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
 
 def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
     found = unpack(event["labels"])
-    ids = event.get("ids")
+    ids = state.names_then
     labels = np.full(state.n_samples, -1)
     if ids is None:
         labels[: len(found)] = found[: state.n_samples]
