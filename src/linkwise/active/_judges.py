@@ -3,11 +3,14 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 
 # Labelings that have a say, at the most.
 _MAX_JUDGES = 300
+# Rows outside a working set that are judged, at the most.
+_MAX_UNSEEN = 5_000
 # Least probability of an answer: any answer may be wrong.
 _LEAST = 0.02
 # How much even clusters count, as so many answers.
@@ -33,18 +36,26 @@ class Judges:
         self._weigh()
 
     @classmethod
-    def of(cls, model: Any) -> "Judges | None":
-        """Return the judges of a fitted model, None if it has no committee."""
+    def of(cls, model: Any, features: FloatArray, rows: IntArray) -> "Judges | None":
+        """Return the judges of a fitted model, None if it has no committee.
+
+        Of ``rows``, those that the search has not looked at are judged as the nearest
+        one that it has.
+        """
         model = model[-1] if hasattr(model, "steps") else model
         committee = getattr(model, "_committee", None)
         if committee is None:
             return None
         best = np.argsort(-committee.log_weights, kind="stable")[:_MAX_JUDGES]
-        return cls(
-            committee.labels[best],
-            model._committee_rows,
-            committee._evenness()[best],
-        )
+        places = model._committee_rows.copy()
+        seen = np.flatnonzero(places >= 0)
+        unseen = rows[:_MAX_UNSEEN][places[rows[:_MAX_UNSEEN]] < 0]
+        for block in gen_batches(len(unseen), 500):
+            part = unseen[block]
+            squared = (features[seen] ** 2).sum(axis=1)
+            far = squared - 2.0 * features[part] @ features[seen].T
+            places[part] = places[seen[far.argmin(axis=1)]]
+        return cls(committee.labels[best], places, committee._evenness()[best])
 
     def weigh(self, i: IntArray, j: IntArray, is_same: BoolArray) -> None:
         """Weigh all judges by these answers."""

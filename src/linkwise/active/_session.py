@@ -31,6 +31,9 @@ _CHECK_EVERY = 10
 _AGAIN_EVERY = 5
 # An answer that the committee holds for less probable is asked again.
 _DISBELIEF = 0.3
+# Rows from which on clusters are looked for on so many rows, and those with answers.
+_MANY_ROWS = 4_000
+_WORKING_ROWS = 2_000
 # Weight of the pairs that corrections stand for.
 _DERIVED_WEIGHT = 0.5
 
@@ -468,11 +471,17 @@ class Session(Corrections):
 
     def _fit_model(self, state: State, n_clusters: int) -> None:
         model = clone(self.estimator)
-        _last_step(model).set_params(n_clusters=n_clusters)
+        last = _last_step(model)
+        last.set_params(n_clusters=n_clusters)
+        is_open = last.get_params().get("approximation") == "auto"
+        if is_open and len(self.ids) > _MANY_ROWS:
+            # Every row with an answer is in a working set; a person does not wait.
+            last.set_params(approximation="working_set", working_rows=_WORKING_ROWS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstraintWarning)
             model.fit(self.X_, constraints=self._constraints_of(state))
-        self.model_, self._judges = model, Judges.of(model)
+        self.model_ = model
+        self._judges = Judges.of(model, self._features, self._rows)
 
     @property
     def _is_numbered(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
@@ -282,11 +283,12 @@ def members(view: View, group: int) -> list[int]:
 def sampled(view: View, settled: set[int]) -> list[int]:
     """Return rows among which to look for the next one."""
     found: list[int] = []
-    for row in view.rows.tolist():
-        if row not in settled:
-            found.append(row)
-            if len(found) == _MAX_ROWS:
-                break
+    for block in gen_batches(len(view.rows), _MAX_ROWS):
+        for row in view.rows[block].tolist():
+            if row not in settled:
+                found.append(row)
+                if len(found) == _MAX_ROWS:
+                    return found
     return found
 
 

@@ -1,0 +1,87 @@
+"""How long asking takes: questions, answers on disk, rescoring, a refit.
+
+Run with ``python benchmarks/asking.py [--rows 10000 1000000]``. Medians in milliseconds
+on made-up rows; the refit has 300 candidates.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+import warnings
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from linkwise import KernelCSC
+from linkwise.active import Session, Truth
+from linkwise.active._judges import Judges
+
+
+def seconds(call) -> float:
+    tic = time.perf_counter()
+    call()
+    return time.perf_counter() - tic
+
+
+def session_times(n_rows: int, n_answers: int = 100) -> dict[str, float]:
+    X, y = make_blobs(n_rows, 50, centers=8, cluster_std=6.0, random_state=0)
+    oracle = Truth(y)
+    asks, tells = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.jsonl"
+        with Session(X.astype(np.float32), KernelCSC(8), log=log) as session:
+            for _ in range(n_answers):
+                tic = time.perf_counter()
+                question = session.ask()
+                asks.append(time.perf_counter() - tic)
+                said = oracle(question.i, question.j)
+                tells.append(seconds(lambda q=question, s=said: session.tell(q, s)))
+    return {
+        "first ask": 1e3 * asks[0],
+        "ask": 1e3 * statistics.median(asks),
+        "tell with fsync": 1e3 * statistics.median(tells),
+    }
+
+
+def rescoring(n_rows: int = 10_000, n_judges: int = 300, n_answers: int = 200) -> float:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(8, size=(n_judges, n_rows)).astype(np.uint8)
+    judges = Judges(labels, np.arange(n_rows), rng.random(n_judges))
+    i, j = rng.integers(n_rows, size=(2, n_answers))
+    is_same = rng.random(n_answers) < 0.5
+    times = [seconds(lambda: judges.weigh(i, j, is_same)) for _ in range(30)]
+    return 1e3 * statistics.median(times)
+
+
+def refit(n_rows: int = 10_000, n_answers: int = 100, n_jobs: int = 2) -> list[float]:
+    X, y = make_blobs(n_rows, 50, centers=8, cluster_std=6.0, random_state=0)
+    model = KernelCSC(8, n_candidates=300, random_state=0, n_jobs=n_jobs)
+    session, oracle = Session(X, model), Truth(y)
+    times = []
+    for _ in range(3):
+        for _ in range(n_answers // 3):
+            question = session.ask()
+            session.tell(question, oracle(question.i, question.j))
+        times.append(seconds(session.fit))
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 1_000_000])
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(date.today())
+    for n_rows in args.rows:
+        for what, found in session_times(n_rows).items():
+            print(f"{n_rows:>9,} rows  {what:18s}{found:9.2f} ms")
+    print(f"rescoring 300 labelings of 10,000 rows{rescoring():9.2f} ms")
+    print("refits, 10,000 x 50, 300 candidates:", end=" ")
+    print(", ".join(f"{found:.1f} s" for found in refit()))
+
+
+if __name__ == "__main__":
+    main()
