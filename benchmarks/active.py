@@ -101,7 +101,7 @@ def run_all(args: argparse.Namespace) -> None:
                             continue
                         try:
                             found = list(one(name, trial, args, strategy, wrong))
-                        except ValueError as error:  # fewer rows than clusters
+                        except ValueError as error:  # such as fewer rows than clusters
                             print(name, strategy, error)
                             continue
                         writer.writerows(found)

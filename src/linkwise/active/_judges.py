@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 
@@ -50,8 +49,8 @@ class Judges:
         places = model._committee_rows.copy()
         seen = np.flatnonzero(places >= 0)
         unseen = rows[:_MAX_UNSEEN][places[rows[:_MAX_UNSEEN]] < 0]
-        for block in gen_batches(len(unseen), 500):
-            part = unseen[block]
+        for first in range(0, len(unseen), 500):
+            part = unseen[first : first + 500]
             squared = (features[seen] ** 2).sum(axis=1)
             far = squared - 2.0 * features[part] @ features[seen].T
             places[part] = places[seen[far.argmin(axis=1)]]
