@@ -386,6 +386,8 @@ class TestWorkingSet:
         self, overlapping, monkeypatch
     ):
         X, y, _ = overlapping
+        y = np.tile(y, 12)
+        X = np.tile(X, (12, 1)) + 1e-3 * np.arange(len(y))[:, None]
         pairs = Constraints.sample(y, 10, random_state=0)
         monkeypatch.setattr(blocks, "ROWS_PER_BLOCK", 10)
         kept = []
@@ -399,14 +401,16 @@ class TestWorkingSet:
         options = {"kernels": KERNELS[:2], "filter": "none", "n_landmarks": 20}
         options["working_rows"] = 10
         # Enough for two kernels on the working set, but half of it not for all rows.
-        small = 8000
+        small = 130_000
         assert small / 2 < 4 * 20 * len(X)
         a, b = (
             model("working_set", max_memory=memory, **options).fit(X, constraints=pairs)
             for memory in ("1GiB", small)
         )
         assert_array_equal(a.labels_, b.labels_)
-        assert kept == [True, False]
+        # Each once or more: the next best candidates may be tried too.
+        half = len(kept) // 2
+        assert kept == [True] * half + [False] * half and half
 
     def test_fewer_working_rows_than_clusters(self, overlapping):
         X, _, _ = overlapping
@@ -677,7 +681,7 @@ class TestAuto:
     def test_little_memory_asks_for_landmarks(self, caplog, make_problem):
         X, _, pairs = make_problem(sizes=(200, 200, 200))
         assert self.choice(caplog, X, pairs)[0] == "exact"
-        how, why = self.choice(caplog, X, pairs, max_memory="5MiB")
+        how, why = self.choice(caplog, X, pairs, max_memory="5MiB", n_landmarks=20)
         assert how == "landmarks"
         assert "more than max_memory" in why
 

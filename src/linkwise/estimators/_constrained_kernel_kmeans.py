@@ -34,7 +34,7 @@ class ConstrainedKernelKMeans(KernelClusterer):
     on_conflict : {"raise", "drop"}, default="raise"
         What to do with a cannot-link inside a must-link group.
     max_memory : int, str or None, default="4GiB"
-        Memory for kernel matrices.
+        Memory for kernel matrices and views, as in :class:`KernelCSC`.
     random_state : int, RandomState instance or None, default=None
         Seed of the orders in which points are visited.
 

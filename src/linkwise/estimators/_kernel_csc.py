@@ -135,9 +135,9 @@ class KernelCSC(KernelSearchClusterer):
     patience : int, default=None
         Number of candidates without a better score after which the search ends.
     max_memory : int, str or None, default="4GiB"
-        Memory for kernel matrices. Above it they are regenerated when needed, which is
-        slower. None: no limit. Each job beyond the first takes one matrix more; views
-        and the trees of forests come on top.
+        Memory for kernel matrices, views of the data with their trees, and blocks of
+        values on the way. Above it kernels are regenerated when needed, which is
+        slower. None: no limit. Each job beyond the first takes one matrix more.
     n_jobs : int, default=None
         Number of threads that evaluate candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None

@@ -137,7 +137,7 @@ class KernelClusterer(ConstrainedClusterer):
             kernels,
             filter=filter,
             sample_weight=given.sample_weight,
-            max_memory=limit,
+            max_total=limit,
             rng=given.rng,
             known=known,
         )
@@ -427,7 +427,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
             separate=how == "nystroem",
             filter=filter,
             sample_weight=given.sample_weight,
-            max_memory=max_memory - 4.0 * n_values,
+            max_total=max_memory - 4.0 * n_values,
             rng=given.rng,
             known=known,
         )

@@ -45,7 +45,7 @@ class SingleKernelCSC(KernelSearchClusterer):
     on_conflict : {"raise", "drop"}, default="raise"
         What to do with a cannot-link inside a must-link group.
     max_memory : int, str or None, default="4GiB"
-        Memory for kernel matrices.
+        Memory for kernel matrices and views, as in :class:`KernelCSC`.
     n_jobs : int, default=None
         Number of threads that evaluate kernels. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None

@@ -19,6 +19,7 @@ from linkwise.kernels._entries import (
 from linkwise.kernels._evaluation import Base, Evaluation, PackedBase
 from linkwise.kernels._families import ElementwiseKernel, Linear, Precomputed
 from linkwise.kernels._jit import combine_sums, mirror
+from linkwise.kernels._memory import block_nbytes, views_nbytes
 from linkwise.kernels._packed import (
     ROWS_PER_BLOCK,
     blocks,
@@ -150,6 +151,8 @@ class KernelBank(ScaledKernels):
     is_stored : bool
         Whether all Gram matrices are held; otherwise those that can be are regenerated
         from the base matrices of their views whenever they are combined.
+    peak_nbytes : int
+        Bytes that were needed at the most to build it, by a formula.
     """
 
     n_samples: int
@@ -162,6 +165,7 @@ class KernelBank(ScaledKernels):
     _bases: dict[Base, PackedBase]  # from which the other kernels are regenerated
     _centres: dict[int, FloatArray]  # of kernels stored without their common part
     _known: "_KnownGroups | None" = None
+    peak_nbytes: int = 0
 
     @classmethod
     def build(
@@ -172,6 +176,7 @@ class KernelBank(ScaledKernels):
         filter: str = "ratio",
         sample_weight: FloatArray | None = None,
         max_memory: float = np.inf,
+        max_total: float = np.inf,
         rng: np.random.Generator | None = None,
         known: Known | None = None,
     ) -> "KernelBank":
@@ -194,7 +199,10 @@ class KernelBank(ScaledKernels):
         sample_weight : ndarray of shape (n_samples,), optional
             Multiplicity of each row.
         max_memory : float, default=inf
-            Bytes that the bank may hold.
+            Bytes that matrices may take.
+        max_total : float, default=inf
+            Bytes that all may take: matrices, views with their trees, and blocks of
+            values on the way.
         rng : numpy.random.Generator, optional
             Draws the rows from which kernel widths are set.
         known : Known, optional
@@ -212,7 +220,7 @@ class KernelBank(ScaledKernels):
         n_samples = Points(sources[0]).n_points
         weight = np.ones(n_samples) if sample_weight is None else sample_weight
         entries, views = resolve(sources, kernels, sample_weight, n_samples, rng, known)
-        return cls._of(entries, views, weight, filter, max_memory)[0]
+        return cls._of(entries, views, weight, filter, max_memory, max_total)[0]
 
     @classmethod
     def _of(
@@ -222,17 +230,21 @@ class KernelBank(ScaledKernels):
         weight: FloatArray,
         filter: str,
         max_memory: float,
+        max_total: float = np.inf,
     ) -> tuple["KernelBank", list[int]]:
         """Return the bank of kernels on fitted views, and which of them it has kept."""
         n_samples, mass = len(weight), float(weight.sum())
         evaluation = Evaluation(n_samples, entries, views)
-        # How many packed matrices may be held.
-        room = max_memory / (4 * packed_size(n_samples))
+        size = packed_size(n_samples)
+        held = views_nbytes(views)
+        block = block_nbytes(entries, min(ROWS_PER_BLOCK, n_samples), n_samples)
+        # How many packed matrices may be held, with room for work and without.
+        room = min(max_memory, max_total - held - block) / (4 * size)
+        last_room = min(max_memory, max_total - held) / (4 * size)
 
         # Store while summing if everything fits; else first see what survives.
         stored: dict[int, FloatArray] = {}
         if len(entries) <= room:
-            size = packed_size(n_samples)
             stored = {i: np.empty(size, np.float32) for i in range(len(entries))}
         sums = evaluation.sums(weight, stored)
         kept = survivors(sums, mass, filter)
@@ -245,10 +257,13 @@ class KernelBank(ScaledKernels):
         bases: dict[Base, PackedBase] = {}
         if stored:
             stored |= evaluation.packed({i: units[i] for i in far}, centres)
+            n_held = len(entries) + len(far)
         elif len(kept) <= room:
             stored = evaluation.packed(units, centres)
+            n_held = len(stored)
         else:
-            bases, stored = _regenerable(evaluation, units, centres, room)
+            bases, stored = _regenerable(evaluation, units, centres, last_room)
+            n_held = len(stored) + len(bases)
         norms = np.array([1.0 / scatter(sums[i], mass) for i in kept])
         packed = {}
         for new, old in enumerate(kept):
@@ -265,6 +280,7 @@ class KernelBank(ScaledKernels):
             packed,
             bases,
             {new: centres[old] for new, old in enumerate(kept) if old in centres},
+            peak_nbytes=held + block + 4 * size * n_held,
         )
         return bank, kept
 
@@ -327,10 +343,10 @@ class KernelBank(ScaledKernels):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by matrices and sums."""
+        """Bytes held by matrices, sums and views."""
         arrays = [*self._stored.values(), *(b.matrix for b in self._bases.values())]
         known = 0 if self._known is None else self._known.sums.nbytes
-        return known + sum(a.nbytes for a in arrays)
+        return known + views_nbytes(self._views) + sum(a.nbytes for a in arrays)
 
     def with_groups(
         self, labels: IntArray, n_groups: int, max_memory: float = np.inf

@@ -46,6 +46,7 @@ from linkwise.kernels._evaluation import Base
 from linkwise.kernels._families import ElementwiseKernel, Precomputed
 from linkwise.kernels._jit import add_rows
 from linkwise.kernels._learnt_views import WithinWhitened
+from linkwise.kernels._memory import block_nbytes, views_nbytes
 from linkwise.kernels._scaling import (
     KernelSums,
     is_far_from_origin,
@@ -133,6 +134,8 @@ class LandmarkBank(ScaledKernels):
     is_stored : bool
         Whether the values of all kernels are held; otherwise those that can be are
         regenerated from the base matrices of their views whenever they are combined.
+    peak_nbytes : int
+        Bytes that were needed at the most to build it, by a formula.
     """
 
     n_samples: int
@@ -150,6 +153,7 @@ class LandmarkBank(ScaledKernels):
     _bases: dict[Base, "_StoredBase"]  # from which the other kernels are regenerated
     _separate: bool = False
     _means: Means | None = None
+    peak_nbytes: int = 0
 
     @classmethod
     def build(
@@ -163,6 +167,7 @@ class LandmarkBank(ScaledKernels):
         filter: str = "ratio",
         sample_weight: FloatArray | None = None,
         max_memory: float = np.inf,
+        max_total: float = np.inf,
         rng: np.random.Generator | None = None,
         known: Known | None = None,
     ) -> "LandmarkBank":
@@ -170,7 +175,7 @@ class LandmarkBank(ScaledKernels):
 
         Parameters
         ----------
-        X, kernels, filter, sample_weight, max_memory, rng
+        X, kernels, filter, sample_weight, max_memory, max_total, rng
             As for :meth:`KernelBank.build`.
         n_landmarks : int, default=150
             Number of landmarks; all rows if there are fewer.
@@ -206,7 +211,7 @@ class LandmarkBank(ScaledKernels):
         groups = None if known is None or separate else known.groups
         landmarks, means = _drawn(sources, n_landmarks, weight, choice, groups, rng)
         rows = _Crossing(n_samples, landmarks, means, entries, views)
-        return cls._of(rows, weight, filter, max_memory, separate)[0]
+        return cls._of(rows, weight, filter, max_memory, separate, max_total)[0]
 
     @classmethod
     def _of(
@@ -216,23 +221,30 @@ class LandmarkBank(ScaledKernels):
         filter: str,
         max_memory: float,
         separate: bool,
+        max_total: float = np.inf,
     ) -> tuple["LandmarkBank", list[int]]:
         """Return the bank of kernels on fitted views, and which of them it has kept."""
         n_samples, landmarks, means, entries, views = rows
         n_landmarks = rows.n_landmarks
-        # How many blocks of all rows may be held.
-        room = max(0.0, max_memory) / (4.0 * n_samples * n_landmarks)
+        besides, block = rows.held_nbytes(), rows.block_nbytes()
+        # How many blocks of all rows may be held, with room for work and without.
+        one = 4.0 * n_samples * n_landmarks
+        room = max(0.0, min(max_memory, max_total - besides - block)) / one
+        last_room = max(0.0, min(max_memory, max_total - besides)) / one
         stored: dict[int, FloatArray] = {}
         if len(entries) <= room:
             shape = (n_samples, n_landmarks)
             stored = {i: np.empty(shape, np.float32) for i in range(len(entries))}
+        held = sum(block.nbytes for block in stored.values())
         parts = rows.measure(weight, stored)
         mass = float(weight.sum())
         sums = [part.sums for part in parts]
         kept = survivors(sums, mass, filter)
         bases: dict[Base, _StoredBase] = {}
         if not stored:
-            bases, stored = rows.regenerable(parts, kept, mass, room)
+            bases, stored = rows.regenerable(parts, kept, mass, last_room)
+            blocks = [*stored.values(), *(base.matrix for base in bases.values())]
+            held = sum(block.nbytes for block in blocks)
         norms = np.array([1.0 / scatter(parts[i].inner, mass) for i in kept])
         scaled = {}
         for new, old in enumerate(kept):
@@ -262,6 +274,7 @@ class LandmarkBank(ScaledKernels):
             bases,
             separate,
             means,
+            peak_nbytes=besides + block + held,
         )
         return bank, kept
 
@@ -319,9 +332,10 @@ class LandmarkBank(ScaledKernels):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by matrices."""
+        """Bytes held by matrices and views."""
         arrays = [*self._stored.values(), *(b.matrix for b in self._bases.values())]
-        return sum(a.nbytes for a in [*arrays, self._among, self._diagonals])
+        arrays += [self._among, self._diagonals, *self._centres]
+        return views_nbytes(self._views) + sum(a.nbytes for a in arrays)
 
     def empty(self) -> FloatArray:
         """Return memory for one combined block, for ``combine(..., out=)``."""
@@ -449,6 +463,18 @@ class _Crossing(NamedTuple):
             return len(self.landmarks)
         return self.means.n_kept + self.means.shares.shape[1]
 
+    def held_nbytes(self) -> int:
+        """Return the bytes of views, of diagonals and of values among landmarks."""
+        p, n, q = len(self.entries), self.n_samples, self.n_landmarks
+        # As they are and with another origin; of rows, diagonals and means as well.
+        return views_nbytes(self.views) + 2 * 8 * p * q**2 + (3 * 8 + 4) * p * n
+
+    def block_nbytes(self) -> int:
+        """Return the bytes of values of some rows while kernels are evaluated."""
+        r = len(self.landmarks)
+        n_rows = max(min(self.n_samples, ROWS_PER_BLOCK), r)
+        return block_nbytes(self.entries, n_rows, r)
+
     def measure(
         self, sample_weight: FloatArray, stored: dict[int, FloatArray]
     ) -> list[_Part]:
@@ -533,8 +559,9 @@ class _Crossing(NamedTuple):
                 f"{self.n_landmarks} landmarks need {n_blocks * one:.3g} MiB: "
                 f"{len(names)} base matrices from which others are regenerated, and "
                 f"{len(others)} kernels that must be stored; max_memory leaves "
-                f"{room * one:.3g} MiB. Raise max_memory, or lower n_landmarks or "
-                "working_rows."
+                f"{room * one:.3g} MiB beside views, diagonals and values among "
+                f"landmarks ({self.held_nbytes() / 2**20:.3g} MiB). Raise "
+                "max_memory, or lower n_landmarks or working_rows."
             )
         held = {}
         for name in names:
