@@ -16,13 +16,17 @@ import numpy as np
 import pandas as pd
 from _pmlb import folder, load
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 
 from linkwise import KernelCSC
 from linkwise.active import STRATEGIES, Session, Truth, run
+from linkwise.baselines import COBRAS, MPCKMeans
 
 BUDGETS = (10, 25, 50, 100, 120, 200)
 COLUMNS = ["dataset", "trial", "strategy", "wrong", "unsure", "k", "answers"]
 COLUMNS += ["ari", "trust", "change", "enough", "groups", "conflicts", "seconds"]
+RIVALS = ("COBRAS", "NPU + MPCK")
+SELECTION = {"NPU + MPCK": "npu", "COBRAS": "random"}
 # Settings are chosen on the sets in odd places of the list.
 MAX_ROWS = 1_000
 
@@ -46,15 +50,21 @@ def one(name: str, trial: int, args: argparse.Namespace, strategy: str, wrong: f
     test = np.setdiff1d(np.arange(len(y)), askable)
     clusters = "auto" if args.auto else k
     model = KernelCSC(clusters, n_candidates=args.candidates, random_state=trial)
+    if strategy == "NPU + MPCK":
+        model = MPCKMeans(k, random_state=trial)
+        X = StandardScaler().fit_transform(X)
     session = Session(
         X,
         model,
         askable=askable,
-        strategy=strategy,
-        checks=strategy != "random",
+        strategy=SELECTION.get(strategy, strategy),
+        checks=strategy not in ("random", *RIVALS),
         random_state=trial,
     )
     oracle = Truth(y, wrong, args.unsure, trial)
+    if strategy == "COBRAS":
+        yield from cobras(name, trial, wrong, args, X, y, askable, test)
+        return
     told, tic = 0, time.perf_counter()
     for budget in BUDGETS:
         run(session, oracle, budget - told, fit_every=25)
@@ -75,6 +85,28 @@ def one(name: str, trial: int, args: argparse.Namespace, strategy: str, wrong: f
             "enough": status.enough,
             "groups": f"{status.n_groups}/{k}",
             "conflicts": status.n_conflicts,
+            "seconds": round(time.perf_counter() - tic, 2),
+        }
+
+
+def cobras(name, trial, wrong, args, X, y, askable, test):
+    """Yield the records of COBRAS, which has no session."""
+    X = StandardScaler().fit_transform(X)
+    for budget in BUDGETS:
+        tic = time.perf_counter()
+        oracle = Truth(y, wrong, args.unsure, trial)
+        model = COBRAS(oracle, budget=budget, askable=askable, random_state=trial)
+        labels = model.fit(X).labels_
+        yield {
+            "dataset": name,
+            "trial": trial,
+            "strategy": "COBRAS",
+            "wrong": wrong,
+            "unsure": args.unsure,
+            "k": "known",
+            "answers": budget,
+            "ari": round(adjusted_rand_score(y[test], labels[test]), 5),
+            "enough": False,
             "seconds": round(time.perf_counter() - tic, 2),
         }
 

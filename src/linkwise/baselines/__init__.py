@@ -4,6 +4,7 @@ All take ``fit(X, y=None, *, constraints=None)`` like the estimators of linkwise
 work on X as it is: put a ``StandardScaler`` in front where columns differ in scale.
 """
 
+from linkwise.baselines._cobras import COBRAS
 from linkwise.baselines._cop_kmeans import COPKMeans
 from linkwise.baselines._hmrf_kmeans import HMRFKMeans
 from linkwise.baselines._itml import ITML
@@ -16,6 +17,7 @@ from linkwise.baselines._seeded_kmeans import ConstrainedKMeans, SeededKMeans
 from linkwise.baselines._ssk_kmeans import SSKKMeans
 
 __all__ = [
+    "COBRAS",
     "ITML",
     "LCVQE",
     "MMC",
