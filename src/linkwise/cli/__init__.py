@@ -16,6 +16,32 @@ holds exactly one JSON object. ``--debug`` before the command, or the environmen
 variable ``LINKWISE_DEBUG=1``, adds the traceback to an error.
 """
 
-from linkwise.cli._app import app, main
+import signal
+import sys
+from typing import Any
 
 __all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run the command."""
+    try:
+        # Here and not above: it takes long enough to be interrupted.
+        from linkwise.cli._app import app
+
+        app(prog_name="linkwise")
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted; nothing was written.\n")
+        sys.exit(130)
+    except SystemExit as end:
+        # All is done or said: Ctrl-C must not turn it into something else.
+        signal.signal(signal.SIGINT, signal.SIG_DFL if end.code else signal.SIG_IGN)
+        raise
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from linkwise.cli._app import app
+
+    return app

@@ -1,13 +1,16 @@
 """The commands and their options. What is slow to import is imported when needed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from linkwise import __version__
 from linkwise.cli._bench_app import bench
-from linkwise.cli._errors import errors_reported
+from linkwise.cli._errors import errors_reported, leave_interrupted
 from linkwise.cli._options import (
     SEARCH,
     Approximation,
@@ -58,19 +61,38 @@ _PAIRS_HELP = (
     "- is standard input."
 )
 
+
+class _Commands(TyperGroup):
+    """The commands; Ctrl-C ends them alike while their options are still read."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read what stands before the command."""
+        with _interruptible():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with _interruptible():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        leave_interrupted()
+
+
 app = typer.Typer(
     name="linkwise",
+    cls=_Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
 app.add_typer(bench)
-
-
-def main() -> None:
-    """Run the command; its exit codes are listed in :mod:`linkwise.cli`."""
-    app(prog_name="linkwise")
 
 
 def _show_version(wanted: bool) -> None:

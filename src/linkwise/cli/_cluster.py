@@ -104,7 +104,6 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
         writers.append((job.model, model_writer(_with(preparation, model))))
-    write_all(writers)
 
     found: Any = getattr(model, "n_clusters_", job.n_clusters)
     n_clusters = int(found)
@@ -134,7 +133,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "labels": str(job.out),
         "model": None if job.model is None else str(job.model),
     }
-    screen.report(values, _sections(values, search_line(model, fit_seconds)))
+    sections = _sections(values, search_line(model, fit_seconds))
+    write_all(writers, lambda: screen.report(values, sections))
 
 
 def _with(preparation: Any, model: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 import pandas as pd
@@ -153,9 +153,10 @@ def _parsed(file: TextFile, **options: Any) -> pd.DataFrame:
     with open_text(file) as opened, warnings.catch_warnings():
         # Rows with more fields than the header would be cut.
         warnings.simplefilter("error", pd.errors.ParserWarning)
+        source: Any = _Source(opened)
         try:
             frame = pd.read_csv(
-                opened,
+                source,
                 sep=file.separator,
                 decimal=file.decimal,
                 index_col=False,
@@ -165,10 +166,33 @@ def _parsed(file: TextFile, **options: Any) -> pd.DataFrame:
                 **options,
             )
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            if "Calling read" in str(error):
+                # If nothing went wrong in it, then on the way there: Ctrl-C.
+                raise source.error or KeyboardInterrupt from None
             refuse_ragged(file)
             text = str(error).removeprefix("Error tokenizing data. C error: ")
             raise BadInputError(f"{file.path} cannot be read: {text}.") from None
     return frame if n_rows is None else frame.iloc[:n_rows]
+
+
+class _Source:
+    """A text that is read; pandas forgets what went wrong there, Ctrl-C too."""
+
+    def __init__(self, opened: TextIO) -> None:
+        self._opened = opened
+        self.error: BaseException | None = None
+
+    def read(self, size: int = -1) -> str:
+        """Return the next part of the text."""
+        try:
+            return self._opened.read(size)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield lines; pandas asks for it to see that this is a file."""
+        return iter(self._opened)
 
 
 def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:

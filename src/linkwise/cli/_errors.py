@@ -65,7 +65,7 @@ def errors_reported(debug: bool) -> Iterator[None]:
     except CommandError as error:
         _leave(str(error), error.code, debug)
     except KeyboardInterrupt:
-        _leave("interrupted; nothing was written.", ExitCode.INTERRUPTED, debug)
+        leave_interrupted(debug)
     except Exception as error:
         if isinstance(error, OSError) and is_disk_full(error):
             full = DiskFullError(error.filename or "a temporary file or the output")
@@ -74,6 +74,11 @@ def errors_reported(debug: bool) -> Iterator[None]:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "" if debug else " (`linkwise --debug ...` shows where)"
         _leave(f"unexpected {text}{hint}", ExitCode.UNEXPECTED, debug)
+
+
+def leave_interrupted(debug: bool = False) -> NoReturn:
+    """End the command after Ctrl-C."""
+    _leave("interrupted; nothing was written.", ExitCode.INTERRUPTED, debug)
 
 
 def _leave(message: str, code: ExitCode, debug: bool) -> NoReturn:

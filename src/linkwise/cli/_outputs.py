@@ -2,8 +2,11 @@
 
 import io
 import os
+import signal
+import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +60,13 @@ def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
             ) from None
 
 
-def write_all(writers: Sequence[tuple[Path, Writer]]) -> None:
-    """Write files beside their places, then move all of them in."""
+def write_all(
+    writers: Sequence[tuple[Path, Writer]], report: Callable[[], None] = lambda: None
+) -> None:
+    """Write files beside their places, then move all of them in, and report.
+
+    Ctrl-C has no effect any more as soon as the first file is moved.
+    """
     unfinished = [_unfinished(path) for path, _ in writers]
     try:
         for (path, write), part in zip(writers, unfinished, strict=True):
@@ -70,11 +78,27 @@ def write_all(writers: Sequence[tuple[Path, Writer]]) -> None:
                 raise BadInputError(
                     f"{path} cannot be written: {error.strerror or error}."
                 ) from None
-        for (path, _), part in zip(writers, unfinished, strict=True):
-            os.replace(part, path.resolve())
+        with _uninterrupted():
+            for (path, _), part in zip(writers, unfinished, strict=True):
+                os.replace(part, path.resolve())
+            report()
     finally:
-        for part in unfinished:
-            part.unlink(missing_ok=True)
+        with _uninterrupted():
+            for part in unfinished:
+                part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C have no effect inside the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Ctrl-C comes to the main thread only
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _unfinished(path: Path) -> Path:

@@ -15,7 +15,7 @@ from linkwise.cli._outputs import (
     labels_writer,
     write_all,
 )
-from linkwise.cli._screen import Screen, counted, listed
+from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
 from linkwise.model_files import ModelFileError, load
@@ -47,7 +47,6 @@ def run_predict(
         features = preparation.transform(table.frame[columns])
     with screen.notes_of_warnings():
         labels = model.predict(features)
-    write_all([(out, labels_writer(out, table, labels))])
     sizes = cluster_sizes(labels, model.n_clusters)
     values = {
         "command": "predict",
@@ -59,19 +58,15 @@ def run_predict(
         "cluster_sizes": sizes,
         "labels": str(out),
     }
-    screen.report(
-        values,
-        [
-            (
-                "data",
-                [
-                    f"{counted(table.n_rows, 'row')}, "
-                    f"{counted(features.shape[1], 'feature')}"
-                ],
-            ),
-            ("clusters", [f"{listed(sizes, 20)} rows"]),
-            ("labels", [str(out)]),
-        ],
+    rows, width = counted(table.n_rows, "row"), counted(features.shape[1], "feature")
+    sections: list[Section] = [
+        ("data", [f"{rows}, {width}"]),
+        ("clusters", [f"{listed(sizes, 20)} rows"]),
+        ("labels", [str(out)]),
+    ]
+    write_all(
+        [(out, labels_writer(out, table, labels))],
+        lambda: screen.report(values, sections),
     )
 
 
