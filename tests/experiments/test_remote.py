@@ -196,6 +196,33 @@ def test_a_job_that_dask_gives_up_is_a_crash(client, jobs, store, monkeypatch):
     assert record["status"] == "crash" and "KilledWorker" in record["error"]
 
 
+@pytest.mark.parametrize("n_workers", [None, 1])
+def test_after_the_time_limit_nobody_waits_for_workers_that_are_gone(
+    folder, jobs, store, n_workers
+):
+    todo = jobs([steady(600)], trials=3)
+    start = time.monotonic()
+    gone = []
+
+    with client_of(folder, n_workers=1, threads_per_worker=1) as client:
+
+        def leave(progress):
+            assert time.monotonic() < start + 120, "it waits"
+            if progress.running and not gone:
+                gone.append(progress)
+                client.cluster.scale(0)
+
+        progress = run_jobs(
+            *(todo, store),
+            client=client,
+            n_workers=n_workers,
+            time_limit=5,
+            on_progress=leave,
+        )
+    assert gone and (progress.n_done, progress.n_jobs) == (0, 3)
+    assert store.table().empty and all(store.claim(job.key) for job in todo)
+
+
 class TestThreads:
     """On a cluster whose workers are threads of this process."""
 

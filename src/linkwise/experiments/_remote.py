@@ -109,8 +109,18 @@ def await_workers(client: Any) -> None:
 
 def n_threads(client: Any) -> int:
     """Return how many jobs a cluster can do at once, at least 1."""
+    return max(1, sum(_threads(client)))
+
+
+def has_workers(client: Any) -> bool:
+    """Return whether a cluster has anyone to do a job now."""
+    return any(_threads(client))
+
+
+def _threads(client: Any) -> list[int]:
+    """Return the number of threads of each worker."""
     try:
-        return max(1, sum(client.nthreads().values()))
+        return list(client.nthreads().values())
     except OSError as error:
         raise ClusterError(f"The scheduler does not answer ({error}).") from error
 

@@ -12,7 +12,12 @@ from typing import Any
 
 from linkwise.experiments._jobs import Job, Key
 from linkwise.experiments._measure import DISK_FULL
-from linkwise.experiments._remote import RemoteWorker, await_workers, n_threads
+from linkwise.experiments._remote import (
+    RemoteWorker,
+    await_workers,
+    has_workers,
+    n_threads,
+)
 from linkwise.experiments._store import Store
 from linkwise.experiments._time_left import Pace
 from linkwise.experiments._workers import SPOILT, Worker
@@ -63,7 +68,8 @@ def run_jobs(
         of their own. They need linkwise, the data and the modules that jobs name. A
         job whose worker dies is done again by another.
     time_limit : float or None, default=None
-        Seconds after which no more jobs are started; those under way are finished.
+        Seconds after which no more jobs are started; those under way are finished,
+        unless the cluster that did them has no workers any more.
     redo_failed : bool, default=False
         Whether failed jobs of former runs are done again.
     on_progress : callable
@@ -93,7 +99,7 @@ def run_jobs(
             _employ(workers, pending, hire, n_wanted(), end)
             busy = [worker for worker in workers if worker.job is not None]
             on_progress(run.progress(busy))
-            if not busy:
+            if not busy or (time.monotonic() >= end and _is_deserted(client)):
                 return run.result()
             wait([worker.connection for worker in busy], timeout=_TICK)
             for worker in busy:
@@ -115,6 +121,11 @@ def _staff(
     await_workers(client)
     hire = partial(RemoteWorker, client)
     return hire, lambda: n_workers or n_threads(client)
+
+
+def _is_deserted(client: Any) -> bool:
+    """Tell whether nobody does the jobs under way: they only wait for workers."""
+    return client is not None and not has_workers(client)
 
 
 def _employ(
