@@ -5,6 +5,9 @@ import importlib
 import json
 import os
 import pickle
+import subprocess
+import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -91,6 +94,61 @@ def test_the_preparation_of_a_table_comes_back(tmp_path):
     new = table.assign(plan=[None, "new"] * 30)
     assert_array_equal(again.predict(new), model.predict(new))
     assert again["table"].columns_ == model["table"].columns_
+
+
+# Prints the clusters of new rows, where pyarrow cannot be imported.
+WITHOUT_PYARROW = """
+import json, sys
+
+class Finder:
+    def find_spec(self, name, *args):
+        if name.partition(".")[0] == "pyarrow":
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Finder())
+import pandas as pd
+import linkwise
+
+models = [linkwise.load(path) for path in sys.argv[2:]]
+assert "pyarrow" not in sys.modules
+new = pd.read_csv(sys.argv[1])
+print(json.dumps([model.predict(new).tolist() for model in models]))
+kinds = [model["cluster"].disbelieved_["kind"].tolist() for model in models]
+assert all(kinds), kinds
+"""
+
+
+def test_models_of_tables_of_pyarrow_are_read_without_it(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table["plan"] = np.array(["x", "y", None, "z"], dtype=object)[np.arange(60) % 4]
+    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * Y, unit="D")
+    table["note"] = [f"row {i} of the class {c}" for i, c in enumerate(Y)]
+    tables = [
+        table.astype({"plan": "string[pyarrow]", "note": "string[pyarrow]"}),
+        table.astype({"plan": "str", "note": "str"}),
+        table.astype({"plan": "string[pyarrow]"}).astype({"plan": "category"}),
+        table.convert_dtypes(dtype_backend="pyarrow"),
+    ]
+    # A contradiction, so that there is a table of pairs with texts in it.
+    pairs = Constraints([(0, 1), (1, 2), (5, 9)], [(0, 2), (0, 59)])
+    expected = []
+    table.to_csv(tmp_path / "new.csv", index=False)
+    for i, fitted in enumerate(tables):
+        model = table_pipeline(KernelCSC(3, **FEW))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(fitted, cluster__constraints=pairs)
+        save(model, tmp_path / f"{i}.linkwise")
+        expected.append(model.predict(pd.read_csv(tmp_path / "new.csv")).tolist())
+    paths = [tmp_path / f"{i}.linkwise" for i in range(len(tables))]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYARROW, tmp_path / "new.csv", *paths],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected
 
 
 def test_every_type_that_is_trusted_exists():

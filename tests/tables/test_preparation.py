@@ -184,3 +184,17 @@ class TestValues:
     def test_two_columns_of_one_name_are_refused(self):
         with pytest.raises(ValueError, match="Two columns .* 'a'"):
             TablePreparation().fit(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]))
+
+
+@pytest.mark.parametrize("tz", [None, "Europe/Paris"])
+def test_dates_of_pyarrow_are_dates(tz):
+    pytest.importorskip("pyarrow")
+    days = pd.Series(pd.date_range("2021-01-01", periods=6, freq="40D", tz=tz))
+    days[2] = pd.NaT
+    table = pd.DataFrame({"day": days, "x": [1.0, 5, 2, 4, 3, 9]})
+    expected = TablePreparation().fit(table)
+    arrow = table.convert_dtypes(dtype_backend="pyarrow")
+    found = TablePreparation().fit(arrow)
+    assert isinstance(arrow["day"].dtype, pd.ArrowDtype)
+    assert found.columns_ == expected.columns_
+    np.testing.assert_allclose(found.transform(arrow), expected.transform(table))

@@ -176,6 +176,9 @@ def dates_of(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return texts as dates; the day comes first if a month would not fit."""
     if is_date(column):
         found = column
+        if isinstance(column.dtype, pd.ArrowDtype):
+            # Encoders know the dates of pandas only.
+            found = pd.Series(pd.to_datetime(column.tolist()), index=column.index)
     else:
         texts = texts_of(column)
         found = _parsed_dates(texts, day_first=False)
