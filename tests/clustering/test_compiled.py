@@ -13,6 +13,7 @@ from linkwise.clustering import (
     kmeans,
     soft_kmeans,
 )
+from linkwise.constraints import Constraints
 from linkwise.kernels import FeatureSpace, GramSpace, LandmarkSpace
 
 
@@ -47,6 +48,17 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
             soft_kmeans(space, start, k, closure, order=rng.permutation(n))
             if closure.n_components >= k:
                 hard_kmeans(space, problem.start, k, closure, rng=rng)
+        crown = np.array([(i, j) for i in range(6) for j in range(i) if (i - j) % 3])
+        closure = Constraints(cannot_link=crown[rng.random(len(crown)) < 0.8])
+        X = rng.normal(size=(6, 2))
+        hard_kmeans(
+            FeatureSpace(X),
+            np.arange(6) % 3,
+            3,
+            closure.closure(6),
+            rng=rng,
+            n_retries=0,
+        )
     assert compiled <= called
 
 

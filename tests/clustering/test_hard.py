@@ -16,6 +16,7 @@ from tests.clustering.plain import (
 )
 
 from linkwise.clustering import hard_kmeans, kmeans
+from linkwise.clustering._jit import improve_without_violation
 from linkwise.constraints import Constraints
 from linkwise.exceptions import InfeasibleConstraintsError
 from linkwise.kernels import FeatureSpace, GramSpace
@@ -132,6 +133,37 @@ class TestFeasibleProblems:
             result = run(FeatureSpace(X), start, k, pairs, n_retries=0)
             assert pairs.closure(n).n_violated(result.labels) == 0
             assert sorted(set(result.labels)) == [0, 1, 2]
+
+    @quick
+    @given(seed=st.integers(0, 10**6), k=st.integers(1, 5), is_tied=st.booleans())
+    def test_components_move_in_turn_to_the_cheapest_open_cluster(
+        self, seed, k, is_tied
+    ):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(k, 20))
+        labels = rng.integers(k, size=n)
+        apart = [
+            (i, j)
+            for i, j in itertools.combinations(range(n), 2)
+            if labels[i] != labels[j] and rng.random() < 0.3
+        ]
+        cost = rng.random((k, n))
+        cost = np.round(3 * cost) if is_tied else cost
+        closure = Constraints(cannot_link=apart).closure(n)
+        order, indptr = rng.permutation(n), closure.cl_indptr
+        expected, moved = labels.copy(), True
+        while moved:
+            moved = False
+            for g in order:
+                allowed = np.ones(k, dtype=bool)
+                near = closure.cl_indices[indptr[g] : indptr[g + 1]]
+                allowed[expected[near]] = False
+                best = int(np.argmin(np.where(allowed, cost[:, g], np.inf)))
+                if cost[best, g] < cost[expected[g], g]:
+                    expected[g], moved = best, True
+        improve_without_violation(cost, order, indptr, closure.cl_indices, labels)
+        assert np.array_equal(labels, expected)
+        assert closure.n_violated(labels) == 0
 
     def test_a_seed_determines_the_result(self):
         problem = draw_problem(8)

@@ -4,7 +4,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.clustering._jit import place_without_violation
+from linkwise.clustering._jit import (
+    improve_without_violation,
+    place_without_violation,
+)
 from linkwise.clustering._kmeans import squared_distances
 from linkwise.clustering._soft import ConstrainedResult
 from linkwise.constraints import Closure, feasibility
@@ -160,21 +163,14 @@ class _Placer:
         colours, clusters = linear_sum_assignment(groups)
         labels = clusters[np.argsort(colours)][self._witness]
         # Single blocks move as long as a cheaper allowed cluster exists.
-        moved = True
-        while moved:
-            moved = False
-            for g in self._order:
-                allowed = np.ones(self._n_clusters, dtype=bool)
-                allowed[labels[self._neighbours(g)]] = False
-                best = int(np.argmin(np.where(allowed, cost[:, g], np.inf)))
-                if cost[best, g] < cost[labels[g], g]:
-                    labels[g] = best
-                    moved = True
+        improve_without_violation(
+            cost,
+            self._order,
+            self._closure.cl_indptr,
+            self._closure.cl_indices,
+            labels,
+        )
         return labels
-
-    def _neighbours(self, component: int) -> IntArray:
-        indptr = self._closure.cl_indptr
-        return self._closure.cl_indices[indptr[component] : indptr[component + 1]]
 
     def _fill_empty(self, cost: FloatArray, labels: IntArray) -> None:
         """Give each empty cluster the costliest component of a larger one, in place.

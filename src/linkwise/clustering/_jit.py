@@ -421,3 +421,31 @@ def place_without_violation(
                 best = stay
         labels[g] = best
     return -1
+
+
+@njit
+def improve_without_violation(
+    cost,  # IN  (k, g), cost of putting a component into a cluster
+    order,  # IN  (g,), visiting order
+    cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
+    cl_indices,  # IN
+    labels,  # IN/OUT (g,), without violations
+):
+    """Move components in turn to cheaper allowed clusters, until none moves."""
+    k = cost.shape[0]
+    closed = np.zeros(k, np.bool_)
+    moved = True
+    while moved:
+        moved = False
+        for g in order:
+            closed[:] = False
+            for p in range(cl_indptr[g], cl_indptr[g + 1]):
+                closed[labels[cl_indices[p]]] = True
+            best = labels[g]
+            for c in range(k):
+                # Of equally cheap ones the first, as far as they are cheaper.
+                if not closed[c] and cost[c, g] < cost[best, g]:
+                    best = c
+            if best != labels[g]:
+                labels[g] = best
+                moved = True
