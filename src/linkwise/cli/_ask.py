@@ -337,12 +337,23 @@ class _Terminal(_Pipe):
             grid.add_column(Text(name), overflow="fold", ratio=1)
         for name in self.shown:
             left, right = (_cell(self.table, row, name) for row in (i, j))
-            style = "dim" if left == right else ""
             mark = "  " if left == right else "* "
-            grid.add_row(
-                Text(mark + name), Text(left, style=style), Text(right, style=style)
-            )
+            grid.add_row(Text(mark + name), _marked(left, right), _marked(right, left))
         console = Console()
         console.print(grid)
         keys = "   ".join(f"[{key}] {name}" for _, key, name in KEYS.values())
         console.print(Text(keys, style="bold"))
+
+
+def _marked(text: str, other: str) -> Any:
+    """Return a cell to show: dim if both are equal, else the words of both in bold."""
+    from rich.text import Text
+
+    if text == other:
+        return Text(text, style="dim")
+    shared = set(other.lower().split())
+    found = Text()
+    for place, word in enumerate(text.split(" ")):
+        style = "bold" if word and word.lower() in shared else ""
+        found.append((" " if place else "") + word, style=style)
+    return found
