@@ -218,6 +218,14 @@ class TestFit:
         assert ((session.doubt() >= 0) & (session.doubt() <= 1)).all()
         assert np.isnan(run(session_of(), Truth(Y), 5).doubt()).all()
 
+    def test_of_many_rows_some_stand_for_all(self, monkeypatch):
+        monkeypatch.setattr("linkwise.active._session._MANY_ROWS", 40)
+        monkeypatch.setattr("linkwise.active._session._WORKING_ROWS", 10)
+        model = KernelCSC(3, n_candidates=20, random_state=0)
+        session = run(Session(X, model), Truth(Y), 40, fit_every=10)
+        assert session.model_.approximation_ == "working_set"
+        assert len(session.labels_) == 45 and not np.isnan(session.status().trust)
+
     def test_tables_with_names(self, tmp_path):
         frame = pd.DataFrame(X, columns=["a", "b"])
         frame["colour"] = np.where(Y == 0, "red", "blue")
