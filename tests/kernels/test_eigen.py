@@ -10,7 +10,7 @@ from linkwise.baselines._metric_rounds import Farthest
 from linkwise.baselines._mpck_means import best_metric
 from linkwise.constraints import Constraints
 from linkwise.kernels import WithinWhitened, eigen
-from linkwise.kernels._landmarks import positive_inverse
+from linkwise.kernels._landmark_space import positive_inverse
 from linkwise.kernels._views import Known
 
 

@@ -29,8 +29,10 @@ from linkwise.kernels import (
     Standardized,
 )
 from linkwise.kernels import _entries as entries
+from linkwise.kernels import _landmark_values as landmark_values
 from linkwise.kernels import _landmarks as landmarks
-from linkwise.kernels._landmarks import moved_origin, positive_inverse
+from linkwise.kernels._landmark_space import positive_inverse
+from linkwise.kernels._landmark_values import moved_origin
 from linkwise.kernels._views import Known
 
 N = 60
@@ -472,7 +474,7 @@ class TestFewLandmarks:
         copy_of = np.repeat(np.arange(30), times)
         few = self.bank(X, q=9, sample_weight=times.astype(np.float64))
         firsts = np.searchsorted(copy_of, few.landmarks)
-        monkeypatch.setattr(landmarks, "_drawn", lambda *args: (firsts, None))
+        monkeypatch.setattr(landmarks, "drawn_landmarks", lambda *args: (firsts, None))
         many = self.bank(X[copy_of], q=9)
         # Values are float32, of which differences are taken.
         np.testing.assert_allclose(few.unscaled, many.unscaled, rtol=1e-5)
@@ -785,7 +787,8 @@ class TestMemory:
         options = {"n_landmarks": 20, "filter": "none", "sample_weight": weight}
         kernels = ["paper", lambda A, B: A @ B.T]
         whole = LandmarkBank.build(X, kernels, **options)
-        monkeypatch.setattr(landmarks, "ROWS_PER_BLOCK", 7)
+        for module in (landmarks, landmark_values):
+            monkeypatch.setattr(module, "ROWS_PER_BLOCK", 7)
         monkeypatch.setattr(entries, "_ROWS_FOR_DIAGONAL", 3)
         for memory in (np.inf, bytes_for(30, N, 20)):
             parts = LandmarkBank.build(X, kernels, **options, max_memory=memory)

@@ -121,7 +121,7 @@ class TestRelearnt:
         """Return a bank built from other groups, with the landmarks of this one."""
         if isinstance(bank, LandmarkBank):
             drawn = bank.landmarks, bank._means
-            monkeypatch.setattr(landmarks, "_drawn", lambda *args: drawn)
+            monkeypatch.setattr(landmarks, "drawn_landmarks", lambda *args: drawn)
         return kind.build(X, groups, **options)
 
     @pytest.mark.parametrize("weighted", [False, True])

@@ -20,7 +20,8 @@ from linkwise.kernels._families import (
     Precomputed,
     Sigmoid,
 )
-from linkwise.kernels._landmarks import LandmarkBank, LandmarkSpace, landmark_seconds
+from linkwise.kernels._landmark_space import LandmarkSpace
+from linkwise.kernels._landmarks import LandmarkBank, landmark_seconds
 from linkwise.kernels._learnt_views import (
     LEARNT_VIEWS,
     RICH_VIEWS,
