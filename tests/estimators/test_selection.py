@@ -542,6 +542,21 @@ class _First:
 
 
 class TestSingleKernels:
+    @pytest.mark.parametrize("how", ["exact", "landmarks", "working_set"])
+    def test_folds_are_made_once(self, how, overlapping, monkeypatch):
+        X, y, _ = overlapping
+        made = []
+
+        def spy(*args):
+            made.append(constraint_folds(*args))
+            return made[-1]
+
+        monkeypatch.setattr("linkwise.estimators._held_out.constraint_folds", spy)
+        model = SingleKernelCSC(3, kernels=KERNELS, cv=3, approximation=how)
+        pairs = Constraints.sample(y, 20, random_state=0)
+        model.set_params(working_rows=20, random_state=0).fit(X, constraints=pairs)
+        assert [len(folds) for folds in made] == [3]
+
     @pytest.mark.parametrize("reward", ["share", "balanced"])
     def test_folds_have_views_of_their_own(self, overlapping, reward):
         X, _, pairs = overlapping
