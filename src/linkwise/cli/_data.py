@@ -29,7 +29,6 @@ from linkwise.cli._text_files import (
     refuse_ragged,
     require_file,
 )
-from linkwise.doors._parquet import read_numbers
 from linkwise.tables import ColumnNote, TablePreparation, is_id_like
 
 # Before pandas 3.1 the default is off by a last digit now and then.
@@ -196,6 +195,9 @@ class _Source:
 
 
 def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
+    # It brings all of the doors along, which other formats do not need.
+    from linkwise.doors._parquet import read_numbers
+
     try:
         numbers = read_numbers(path, id_column)
         if numbers is not None:
