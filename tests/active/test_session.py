@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from linkwise import ConstrainedKernelKMeans, Constraints, KernelCSC
 from linkwise.active import OracleError, Session, Truth, run
@@ -39,6 +41,21 @@ class TestTelling:
         session = session_of()
         session.tell((0, 1), "unsure")
         assert session.constraints_.is_empty and session.status().n_unsure == 1
+
+    def test_the_same_answer_to_the_same_question_counts_once(self):
+        session = session_of()
+        question = session.ask()
+        session.tell(question, "same")
+        n_events = len(session.log.events)
+        assert session.tell(question, "same").is_stored
+        assert len(session.log.events) == n_events
+        session.undo()
+        session.tell(question, "same")
+        assert session.constraints_.n_must_link == 1
+
+    def test_a_pipeline_is_given_pairs(self):
+        model = make_pipeline(StandardScaler(), FIXED)
+        assert len(run(Session(X, model), Truth(Y), 8).labels_) == 45
 
     def test_weights_and_names(self):
         session = session_of()
@@ -106,6 +123,8 @@ class TestContradictions:
         assert session.undo() == 1
         assert session.constraints_ == before
         assert session.conflicts() == [result.conflict]
+        assert session.undo() == 1 and session.conflicts() == []
+        assert session.redo(2) == 2 and session.conflicts() == []
 
     def test_it_is_settled_once(self, told):
         session, result = told
@@ -126,9 +145,10 @@ class TestCorrections:
         rows = np.isin(session.labels_, [first, second])
         assert session.merge(first, second) == first
         assert set(session.labels_[rows]) == {first}
-        assert session.n_clusters == 2
-        session.fit()
-        assert len(set(session.labels_)) == 2
+        for _ in range(3):
+            assert session.n_clusters == 2
+            session.fit()
+            assert len(set(session.labels_)) == 2
         session.undo()
         session.fit()
         ids = set(session.labels_.tolist())
@@ -248,7 +268,10 @@ class TestFit:
         "data, options, message",
         [
             (X, {"id_column": "id"}, "needs a data frame"),
-            (X[:1], {}, "two rows"),
+            (X[:1], {}, "minimum of 2"),
+            (np.where(X > 5, np.nan, X), {}, "NaN"),
+            (X, {"ids": [1, 2]}, "2 entries"),
+            (X, {"ids": [1] * 45}, "each once"),
             (pd.DataFrame({"a": [1, 1]}), {"id_column": "b"}, "no column"),
             (pd.DataFrame({"a": [1, 1]}), {"id_column": "a"}, "each once"),
             (X, {"askable": [99]}, "askable must name rows"),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils import check_array
 
 from linkwise._typing import FloatArray
 
@@ -28,9 +29,13 @@ def as_features(
     if not isinstance(X, pd.DataFrame):
         if id_column is not None:
             raise ValueError(f"id_column={id_column!r} needs a data frame.")
-        X = X if sparse.issparse(X) else np.asarray(X)
-        if X.ndim != 2 or X.shape[0] < 2:
-            raise ValueError(f"X has shape {X.shape}: two rows or more are needed.")
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2,
+            input_name="X",
+        )
         return np.arange(X.shape[0]), X, [str(at) for at in range(X.shape[1])]
     if id_column is None:
         ids = np.arange(len(X))

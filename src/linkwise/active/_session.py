@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn import get_config
 from sklearn.base import clone
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
@@ -203,7 +204,8 @@ class Session(Corrections):
             else float(judges.p_same(np.array([i]), np.array([j]))[0])
         )
         p = None if p is None or np.isnan(p) else round(p, 6)
-        name = f"{of if kind == 'again' else len(self.log.events)}:{i}:{j}"
+        name = f"{len(self.log.events)}:{i}:{j}"
+        name += f":{of}" if kind == "again" else ""
         return Question(i, j, name, kind, p)
 
     def _extra_question(self) -> list[Question]:
@@ -296,7 +298,10 @@ class Session(Corrections):
         optional |= {"kind": None if kind == "pair" else kind, "question": name}
         event |= {key: value for key, value in optional.items() if value is not None}
         if kind == "again" and name is not None:
-            event["again"] = int(name.split(":")[0])
+            event["again"] = int(name.split(":")[-1])
+        if name is not None and name in self._state.asked:
+            if self._state.asked[name][0] == event["answer"]:
+                return Told(True)  # the same answer to the same question once more
         relation = self._state.known.relation(i, j)
         if is_same is not None and relation is not None and relation != is_same:
             number = self._do(event="conflict", **event)
@@ -451,12 +456,7 @@ class Session(Corrections):
         asked_for = _last_step(self.estimator).n_clusters
         if not isinstance(asked_for, int | np.integer):
             return None
-        first = self._state.fits[-1][1] if self._state.fits else None
-        if first is None or self._state.labels is None:
-            return int(asked_for)
-        # Merged and split clusters change their number.
-        now = len(np.unique(self._state.labels[self._state.labels >= 0]))
-        return now if self._state.labels is not first else int(asked_for)
+        return max(1, int(asked_for) + self._state.n_more)
 
     def fit(self) -> "Session":
         """Cluster the rows with all answers; ids stay with their clusters."""
@@ -477,9 +477,12 @@ class Session(Corrections):
         if is_open and len(self.ids) > _MANY_ROWS:
             # Every row with an answer is in a working set; a person does not wait.
             last.set_params(approximation="working_set", working_rows=_WORKING_ROWS)
+        name = "constraints"
+        if model is not last and not get_config()["enable_metadata_routing"]:
+            name = f"{model.steps[-1][0]}__constraints"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstraintWarning)
-            model.fit(self.X_, constraints=self._constraints_of(state))
+            model.fit(self.X_, **{name: self._constraints_of(state)})
         self.model_ = model
         self._judges = Judges.of(model, self._features, self._rows)
 

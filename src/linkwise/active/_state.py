@@ -12,7 +12,8 @@ from linkwise.active._answers import Answer, Known
 
 # Events that can be taken back.
 UNDOABLE = frozenset(
-    ["answer", "skip", "resolve", "merge", "split", "move", "confirm", "rename"]
+    ["answer", "conflict", "skip", "resolve"]
+    + ["merge", "split", "move", "confirm", "rename"]
 )
 # What is said of a pair, and what it means.
 MEANING: dict[Any, bool | None] = {
@@ -47,6 +48,8 @@ class State:
     names: dict[int, str] = field(default_factory=dict)
     labels: IntArray | None = None
     fits: list[tuple[int, IntArray]] = field(default_factory=list)
+    n_more: int = 0  # clusters beyond those asked for: split ones, less merged ones
+    asked: dict[str, tuple[str, int]] = field(default_factory=dict)
     next_id: int = 0
     n_lost: int = 0
     names_then: list[Any] | None = None  # ids of the rows when a fit was made
@@ -161,6 +164,8 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
     rows = state.rows(event)
     if rows is None:
         return
+    if event.get("question") is not None:
+        state.asked[event["question"]] = (event["answer"], number)
     is_same = MEANING[event["answer"]]
     if event.get("p") is not None and is_same is not None:
         state.trust.append(event["p"] if is_same else 1.0 - event["p"])
@@ -193,6 +198,10 @@ def _apply_correction(state: State, event: dict[str, Any]) -> None:
         rows = state.row_of.get(i), state.row_of.get(j)
         if None not in rows:
             state.derived.append((*rows, is_same))  # type: ignore[arg-type]
+    if event["event"] == "merge":
+        state.n_more -= len(set(event["clusters"])) - 1
+    elif event["event"] == "split":
+        state.n_more += 1
     if state.labels is None:
         return
     labels = state.labels.copy()
