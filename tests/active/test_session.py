@@ -406,7 +406,7 @@ WRITER = """
 import sys, numpy as np
 from linkwise import ConstrainedKernelKMeans
 from linkwise.active import Session
-X = np.random.default_rng(0).normal(size=(300, 2))
+X = np.random.default_rng(0).normal(size=(3000, 2))
 session = Session(X, ConstrainedKernelKMeans(3), log=sys.argv[1], strategy="random")
 while True:
     question = session.ask()
@@ -428,7 +428,7 @@ def test_a_killed_process_loses_no_acknowledged_answer(tmp_path, n_kills):
             os.kill(process.pid, signal.SIGKILL)
             for line in process.stdout:
                 acknowledged = int(line) if line.strip().isdigit() else acknowledged
-        data = np.random.default_rng(0).normal(size=(300, 2))
+        data = np.random.default_rng(0).normal(size=(3000, 2))
         with Session(data, FIXED, log=log, strategy="random") as session:
             n_events = len(session.log.events) - 1
             assert n_events in (acknowledged, acknowledged + 1)

@@ -35,6 +35,8 @@ _DISBELIEF = 0.3
 # Rows from which on clusters are looked for on so many rows, and those with answers.
 _MANY_ROWS = 4_000
 _WORKING_ROWS = 2_000
+# Share of wrong answers that a fit takes into account, at the most.
+_MAX_WRONG = 0.3
 # Weight of the pairs that corrections stand for.
 _DERIVED_WEIGHT = 0.5
 
@@ -473,6 +475,10 @@ class Session(Corrections):
         model = clone(self.estimator)
         last = _last_step(model)
         last.set_params(n_clusters=n_clusters)
+        share = state.n_contradicted / max(1, state.n_contradicted + state.n_answers)
+        if share > 0.0 and last.get_params().get("noise") == "auto":
+            # Those that were found are settled; as many may be left.
+            last.set_params(noise=min(share, _MAX_WRONG))
         is_open = last.get_params().get("approximation") == "auto"
         if is_open and len(self.ids) > _MANY_ROWS:
             # Every row with an answer is in a working set; a person does not wait.

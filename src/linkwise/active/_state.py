@@ -52,6 +52,7 @@ class State:
     asked: dict[str, tuple[str, int]] = field(default_factory=dict)
     next_id: int = 0
     n_lost: int = 0
+    n_contradicted: int = 0  # answers that contradicted others when they came
     names_then: list[Any] | None = None  # ids of the rows when a fit was made
 
     def rows(self, event: dict[str, Any]) -> tuple[int, int] | None:
@@ -144,6 +145,7 @@ def apply(state: State, number: int, event: dict[str, Any]) -> None:
         rows = state.rows(event)
         if rows is not None:
             state.conflicts[number] = (*rows, event["answer"] == "same")
+            state.n_contradicted += 1
     elif kind == "resolve":
         for of, said in event["changes"]:
             if of in state.answers:
