@@ -29,9 +29,9 @@ from linkwise.search import matched
 _WORDS = {True: "same", False: "different", None: "unsure"}
 # One question in so many is a check, and one in so many is asked again.
 _CHECK_EVERY = 10
-_AGAIN_EVERY = 5
+_AGAIN_EVERY = 3
 # An answer that the committee holds for less probable is asked again.
-_DISBELIEF = 0.3
+_DISBELIEF = 0.5
 # Rows from which on clusters are looked for on so many rows, and those with answers.
 _MANY_ROWS = 4_000
 _WORKING_ROWS = 2_000
