@@ -157,7 +157,7 @@ def test_a_table_is_clustered_and_new_rows_are_predicted(linkwise, customers):
     linkwise.write(
         "new.csv",
         "kunde;seit;quote;stadt;umsatz\n"
-        "ja;2022-03-11;41 %;Paris;\nnein;;1 %;Bonn;0,1\n",
+        "ja;2022-03-11;41 %;Paris;\nnein;2020-01-05;1 %;Bonn;\n",
     )
     linkwise.ok("predict", "model.linkwise", "new.csv", "--out", "new-labels.csv")
     found = pd.read_csv("new-labels.csv")["cluster"].tolist()
