@@ -154,6 +154,11 @@ def report(args: argparse.Namespace) -> None:
     ]:
         print(f"\nMean test ARI, {name}")
         print(own.pivot_table("ari", keys, "answers").round(3).to_string())
+    if args.out is not None:
+        means = table.pivot_table("ari", keys, "answers").round(3)
+        means.columns = [f"{answers}_answers" for answers in means.columns]
+        means.insert(0, "sets", table.groupby(keys)["dataset"].nunique())
+        means.reset_index().to_csv(args.out, index=False)
     by_set = table.groupby([*keys, "answers", "dataset"])["ari"].mean()
     error = by_set.groupby(level=list(range(5))).sem().unstack("answers").round(3)
     print("\nStandard errors over sets")
@@ -180,6 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "report"])
     parser.add_argument("records", type=Path)
+    parser.add_argument("--out", type=Path, help="file for the means of a report")
     parser.add_argument("--strategy", nargs="+", default=list(STRATEGIES))
     parser.add_argument("--wrong", nargs="+", type=float, default=[0.0])
     parser.add_argument("--unsure", type=float, default=0.0)

@@ -81,3 +81,16 @@ def test_a_file_without_pairs_is_clean(check):
 def test_bad_data_are_refused_as_by_cluster(check):
     check("0,1,ML\n", code=3, data="x\n1\n\n?\n")
     check("0,1,ML\n", "--drop-column", "name", data="x,name\n1,a\n2,b\n")
+
+
+def test_an_infeasible_number_is_explained_by_ids(linkwise):
+    linkwise.write("d.csv", "name,a\n" + "".join(f"row{i},{i % 5}\n" for i in range(9)))
+    linkwise.write("p.csv", "i,j,kind\nrow1,row2,CL\nrow2,row3,CL\nrow1,row3,CL\n")
+    arguments = ("d.csv", "p.csv", "-k", 2, "--id-column", "name")
+    checked = linkwise("check", *arguments)
+    assert checked.exit_code == 4 and "'row1', 'row2', 'row3'" in checked.stdout
+    clustered = linkwise(
+        *("cluster", "d.csv", "-c", "p.csv", "-k", 2, "--id-column", "name"),
+        *("-o", "out.csv", "--final-step", "hard", "--candidates", 5),
+    )
+    assert clustered.exit_code == 4 and "'row1', 'row2', 'row3'" in clustered.stderr

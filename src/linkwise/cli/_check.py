@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 import linkwise
-from linkwise.cli._data import Wishes, read_features, read_table
+from linkwise.cli._data import Table, Wishes, read_features, read_table
 from linkwise.cli._errors import ExitCode
 from linkwise.cli._pairs import contradictions, read_pairs
 from linkwise.cli._screen import Screen, Section, counted
@@ -18,7 +18,7 @@ from linkwise.cli._words import (
     pairs_line,
     pairs_values,
 )
-from linkwise.constraints import Constraints
+from linkwise.constraints import Constraints, feasibility
 
 _N_SIZES = 10
 
@@ -80,7 +80,7 @@ def run_check(
         ]
     else:
         values |= pairs_values(pairs, table.n_rows)
-        is_clean, about_k = _feasibility(pairs, table.n_rows, n_clusters, values)
+        is_clean, about_k = _feasibility(pairs, table, n_clusters, values)
         sections += [
             ("pairs", [pairs_line(values)]),
             _components_section(values),
@@ -116,10 +116,10 @@ def _components_section(values: dict[str, Any]) -> Section:
 
 
 def _feasibility(
-    pairs: Constraints, n_rows: int, n_clusters: int | None, values: dict[str, Any]
+    pairs: Constraints, table: Table, n_clusters: int | None, values: dict[str, Any]
 ) -> tuple[bool, list[str]]:
     """Return whether all pairs can hold, and for which numbers of clusters."""
-    smallest, largest, is_tight = pairs.feasible_range(n_rows)
+    smallest, largest, is_tight = pairs.feasible_range(table.n_rows)
     values["feasible_clusters"] = {
         "smallest": smallest,
         "largest": largest,
@@ -131,7 +131,7 @@ def _feasibility(
         lines.append("perhaps also with fewer: too many cases to try all")
     if n_clusters is None:
         return True, lines
-    verdict = pairs.feasibility(n_clusters, n_rows)
+    verdict = feasibility(pairs.closure(table.n_rows), n_clusters, names=table.ids)
     values["clusters"] = n_clusters
     values["feasibility"] = verdict.status
     values["reason"] = verdict.reason

@@ -35,7 +35,7 @@ from linkwise.cli._words import (
     per_cent,
     search_line,
 )
-from linkwise.constraints import Constraints
+from linkwise.constraints import Constraints, feasibility
 from linkwise.exceptions import (
     InconsistentConstraintsError,
     InfeasibleConstraintsError,
@@ -95,7 +95,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     with screen.notes_of_warnings(), scheduler_client(job.scheduler) as workers:
         if workers is not None:
             model.set_params(n_jobs=workers)
-        _fit(model, features, pairs, job)
+        _fit(model, features, pairs, job, table)
     fit_seconds = time.perf_counter() - fit_start
     # Who watched the fit and who did it is no part of the result.
     model.set_callbacks()
@@ -228,15 +228,21 @@ def _look_again(model: Any, table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def _fit(model: Any, features: Any, pairs: Constraints, job: ClusterJob) -> None:
+def _fit(
+    model: Any, features: Any, pairs: Constraints, job: ClusterJob, table: Table
+) -> None:
     """Fit the model; what it cannot do is said in terms of the files."""
     try:
         model.fit(features, constraints=pairs)
     except (InconsistentConstraintsError, InfeasibleConstraintsError) as error:
-        hint = "" if job.id_column is None else " (Points are row numbers, from 0.)"
+        reason = str(error)
+        if isinstance(error, InfeasibleConstraintsError) and table.ids is not None:
+            closure = pairs.closure(table.n_rows, on_conflict="drop")
+            verdict = feasibility(closure, model.n_clusters, names=table.ids)
+            reason = verdict.reason or reason
         raise ContradictionError(
             f"{job.pairs}: {job.n_clusters} clusters cannot satisfy every pair. "
-            f"{error}{hint} Change --clusters or the pairs, or use --final-step soft."
+            f"{reason} Change --clusters or the pairs, or use --final-step soft."
         ) from error
     except MemoryError as error:
         text = in_options(" ".join(str(error).split()))
