@@ -118,7 +118,7 @@ def labels_writer(path: Path, table: Table, labels: IntArray) -> Writer:
             content = io.BytesIO()
             np.save(content, labels)
             # numpy does not say why it could not write to a file.
-            part.write_bytes(content.getbuffer())
+            part.write_bytes(content.getvalue())
             return
         ids: Sequence[Any] = range(len(labels)) if table.ids is None else table.ids
         name = table.id_column or "row"
