@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwise._cache import find_room_for_cache
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 find_room_for_cache()
 
