@@ -3,6 +3,7 @@
 from linkwise.estimators._constrained_kernel_kmeans import ConstrainedKernelKMeans
 from linkwise.estimators._kernel_csc import KernelCSC
 from linkwise.estimators._mahalanobis_csc import MahalanobisCSC
+from linkwise.estimators._row_map import row_map
 from linkwise.estimators._single_kernel_csc import SingleKernelCSC
 
 __all__ = [
@@ -10,4 +11,5 @@ __all__ = [
     "KernelCSC",
     "MahalanobisCSC",
     "SingleKernelCSC",
+    "row_map",
 ]

@@ -140,6 +140,29 @@ class CombinedKernel:
             found = found + coefficient * (self._own(entry, X) - 2.0 * constant)
         return np.asarray(found)
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether any two rows have a value, not only new ones with training rows."""
+        return not any(isinstance(e.kernel, Precomputed) for e in self._entries)
+
+    def points(self, X: Any) -> dict[int, Points]:
+        """Return rows as the kernels see them, for ``between``: points by view."""
+        X, used = sources_of(X), {entry.view for entry in self._entries}
+        return {v: self._views.transform(v, X) for v in used if v is not None}
+
+    def between(self, left: dict[int, Points], right: dict[int, Points]) -> FloatArray:
+        """Return the kernel values of any rows with any rows, which ``points`` gave.
+
+        Training rows count as new ones here, as in ``predict``.
+        """
+        bases: dict[tuple[int, str], FloatArray] = {}
+        parts = []
+        for entry, coefficient in zip(self._entries, self.coefficients, strict=True):
+            v, kernel = entry
+            assert v is not None and not isinstance(kernel, Precomputed)
+            parts.append(coefficient * values(kernel, v, left[v], right[v], bases))
+        return np.asarray(sum(parts))
+
     def _parts(self, X: SeveralSets) -> Iterator[tuple[FloatArray, Any]]:
         """Yield the values of each kernel, and the constants taken from their rows."""
         bases: dict[tuple[int, str], FloatArray] = {}
@@ -184,12 +207,26 @@ class CombinedKernel:
             return np.asarray(kernel.cross(X[0] if len(X) == 1 else X))
         assert entry.view is not None
         new, old = self._views.transform(entry.view, X), self._views.points[entry.view]
-        if not isinstance(kernel, ElementwiseKernel):
-            return called(kernel, new, old)
-        key = entry.view, kernel.base
-        if key not in bases:
-            bases[key] = BASES[kernel.base](new, old)
-        return kernel.of_base(bases[key])
+        return values(kernel, entry.view, new, old, bases)
+
+
+def values(
+    kernel: Kernel | ElementwiseKernel,
+    view: int,
+    left: Points,
+    right: Points,
+    bases: dict[tuple[int, str], FloatArray],
+) -> FloatArray:
+    """Return kernel values of points of a view; base values that are known are used.
+
+    Those that are new are kept in ``bases``.
+    """
+    if not isinstance(kernel, ElementwiseKernel):
+        return called(kernel, left, right)
+    key = view, kernel.base
+    if key not in bases:
+        bases[key] = BASES[kernel.base](left, right)
+    return kernel.of_base(bases[key])
 
 
 def resolve(
