@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all test-lowest lint format check bench-candidates bench-smoke clean help
+.PHONY: demo test test-all test-lowest lint format check bench-candidates bench-smoke docs clean help
 
 help:
 	@echo "make demo      cluster real data under 100 pairs"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-lowest  run the tests with the lowest versions that are allowed"
 	@echo "make check     lint, types, layers, then the tests"
 	@echo "make format    format the code"
+	@echo "make docs      build the guide into build/docs; all its examples are executed"
 	@echo "make bench-smoke  the paper's experiments in small, with every figure"
 
 $(STAMP): pyproject.toml
@@ -53,6 +54,17 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 check: lint test
+
+# Warnings are errors, and so are links that lead nowhere. No network is needed.
+GUIDE := build/docs
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(VENV)/.docs
+	rm -rf $(GUIDE) docs/api docs/gallery
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going docs $(GUIDE)
+	$(BIN)/python docs/check_links.py $(GUIDE)
 
 bench-candidates: $(STAMP)
 	$(BIN)/python benchmarks/candidate_cost.py

@@ -26,10 +26,10 @@ def test_tables_are_those_of_the_files(page, fill_tables):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_figures_and_pages_that_are_shown_are_there(page):
-    targets = re.findall(r"\]\(([^)#]+)", page.read_text())
-    assert targets
-    for target in targets:
-        assert (page.parent / target).exists(), target
+    made = ("gallery/", "api/")  # by the build, which checks them
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if not target.startswith(("https://", *made)):
+            assert (page.parent / target).exists(), target
 
 
 def test_a_table_is_written_as_asked_for(tmp_path, fill_tables):
