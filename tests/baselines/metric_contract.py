@@ -34,7 +34,7 @@ def weighted(pairs, seed=0):
     )
 
 
-class DoorContract:
+class FitContract:
     """A subclass has the fixture ``model``, of three clusters and a fixed seed."""
 
     def test_good_pairs_on_separate_clusters_find_them(self, model):
@@ -106,12 +106,6 @@ class DoorContract:
         assert len(np.unique(model.labels_)) == 3
         assert model.constraint_score_ > 0.9
 
-    def test_one_cluster(self, model):
-        X, _, pairs = make_blobs()
-        model.set_params(n_clusters=1)
-        assert not model.fit_predict(X, constraints=pairs).any()
-        assert not model.predict(X).any()
-
     @pytest.mark.filterwarnings("ignore::linkwise.exceptions.ConstraintWarning")
     def test_as_many_clusters_as_rows(self, model):
         X = make_blobs()[0][:12]
@@ -134,6 +128,33 @@ class DoorContract:
         labels = model.set_params(on_conflict="drop").fit_predict(X, constraints=pairs)
         kept = Constraints(*pairs).drop_conflicts()
         assert_array_equal(model.fit_predict(X, constraints=kept), labels)
+
+    def test_float32_equals_float64_on_separate_clusters(self, model):
+        X, _, pairs = make_blobs()
+        labels = model.fit_predict(X, constraints=pairs)
+        single = model.fit_predict(X.astype(np.float32), constraints=pairs)
+        assert_array_equal(single, labels)
+
+    def test_equal_rows_do_no_harm(self, model):
+        X = np.repeat([[1.0, 2.0], [3.0, 1.0], [9.0, 7.0]], 4, axis=0)
+        model.fit(X, constraints=([(0, 1), (4, 5)], [(0, 4)]))
+        assert len(np.unique(model.labels_)) == 3
+        assert np.isfinite(model.objective_)
+
+    def test_more_clusters_than_rows_are_refused(self, model):
+        X = make_blobs()[0]
+        with pytest.raises(ValueError, match="n_clusters=99 is more than the 54 rows"):
+            model.set_params(n_clusters=99).fit(X)
+
+
+class DoorContract(FitContract):
+    """The same of methods that work in rounds and predict."""
+
+    def test_one_cluster(self, model):
+        X, _, pairs = make_blobs()
+        model.set_params(n_clusters=1)
+        assert not model.fit_predict(X, constraints=pairs).any()
+        assert not model.predict(X).any()
 
     def test_sparse_and_data_frame_are_the_array(self, model):
         X, _, pairs = make_blobs(spread=2.0)
@@ -164,20 +185,3 @@ class DoorContract:
         with pytest.warns(ConvergenceWarning, match="raise max_iter"):
             model.fit(X, constraints=pairs)
         assert model.n_iter_ == 1 and not model.converged_
-
-    def test_float32_equals_float64_on_separate_clusters(self, model):
-        X, _, pairs = make_blobs()
-        labels = model.fit_predict(X, constraints=pairs)
-        single = model.fit_predict(X.astype(np.float32), constraints=pairs)
-        assert_array_equal(single, labels)
-
-    def test_equal_rows_do_no_harm(self, model):
-        X = np.repeat([[1.0, 2.0], [3.0, 1.0], [9.0, 7.0]], 4, axis=0)
-        model.fit(X, constraints=([(0, 1), (4, 5)], [(0, 4)]))
-        assert len(np.unique(model.labels_)) == 3
-        assert np.isfinite(model.objective_)
-
-    def test_more_clusters_than_rows_are_refused(self, model):
-        X = make_blobs()[0]
-        with pytest.raises(ValueError, match="n_clusters=99 is more than the 54 rows"):
-            model.set_params(n_clusters=99).fit(X)

@@ -1,6 +1,7 @@
 """MetricLCVQE is a metric learner and LCVQE, one after the other."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,12 +19,17 @@ from linkwise.baselines._itml import ITML
 from linkwise.baselines._lcvqe import LCVQE
 from linkwise.baselines._metric_lcvqe import MetricLCVQE
 from linkwise.baselines._mmc import MMC
+from linkwise.baselines._rca import RCA
 from linkwise.exceptions import InconsistentConstraintsError
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The metric of:sklearn.exceptions.ConvergenceWarning"
 )
-LEARNERS = {"itml": ITML, "mmc": MMC}
+LEARNERS = {
+    "itml": partial(ITML, random_state=0),
+    "mmc": partial(MMC, random_state=0),
+    "rca": RCA,
+}
 
 
 def draw_problem(seed=0, n=90, n_noise=3, n_pairs=80):
@@ -59,9 +65,9 @@ def test_it_equals_a_pipeline_with_routing(metric):
     X, _, pairs = draw_problem()
     model = MetricLCVQE(3, metric=metric, random_state=0).fit(X, constraints=pairs)
     with config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(
-            LEARNERS[metric](random_state=0), LCVQE(3, random_state=0)
-        ).fit(X, constraints=pairs)
+        pipe = make_pipeline(LEARNERS[metric](), LCVQE(3, random_state=0)).fit(
+            X, constraints=pairs
+        )
         assert_array_equal(pipe[-1].labels_, model.labels_)
         assert_array_equal(pipe.predict(X), model.predict(X))
         assert pipe.score(X, constraints=pairs) == model.score(X, constraints=pairs)
@@ -85,7 +91,7 @@ def test_a_pipeline_takes_ids_of_rows(metric):
     expected = MetricLCVQE(3, metric=metric, random_state=0)
     expected.fit(X, constraints=pairs)
     with config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(LEARNERS[metric](random_state=0), LCVQE(3, random_state=0))
+        pipe = make_pipeline(LEARNERS[metric](), LCVQE(3, random_state=0))
         pipe.fit(X, constraints=moved, sample_id=ids)
     assert_array_equal(pipe[-1].labels_, expected.labels_)
     named = MetricLCVQE(3, metric=metric, random_state=0)

@@ -5,6 +5,7 @@ work on X as it is: put a ``StandardScaler`` in front where columns differ in sc
 """
 
 from linkwise.baselines._cobras import COBRAS
+from linkwise.baselines._complete_link import ConstrainedCompleteLink
 from linkwise.baselines._cop_kmeans import COPKMeans
 from linkwise.baselines._hmrf_kmeans import HMRFKMeans
 from linkwise.baselines._itml import ITML
@@ -13,6 +14,7 @@ from linkwise.baselines._metric_lcvqe import MetricLCVQE
 from linkwise.baselines._mmc import MMC
 from linkwise.baselines._mpck_means import MPCKMeans
 from linkwise.baselines._pck_means import PCKMeans
+from linkwise.baselines._rca import RCA
 from linkwise.baselines._seeded_kmeans import ConstrainedKMeans, SeededKMeans
 from linkwise.baselines._ssk_kmeans import SSKKMeans
 
@@ -21,7 +23,9 @@ __all__ = [
     "ITML",
     "LCVQE",
     "MMC",
+    "RCA",
     "COPKMeans",
+    "ConstrainedCompleteLink",
     "ConstrainedKMeans",
     "HMRFKMeans",
     "MPCKMeans",

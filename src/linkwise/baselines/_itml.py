@@ -129,7 +129,8 @@ class ITML(MetricLearner):
         self.on_conflict = on_conflict
         self.random_state = random_state
 
-    def _learn(self, X, pairs, rng):
+    def _learn(self, X, closure, given):
+        pairs, rng = self._drawn_pairs(closure, given)
         is_named = isinstance(self.bounds, str)
         bounds = np.full(2, np.nan) if is_named else _checked(self.bounds)
         differences = differences_of(X, pairs)

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from linkwise.baselines._itml import ITML
 from linkwise.baselines._lcvqe import LCVQE
 from linkwise.baselines._mmc import MMC
+from linkwise.baselines._rca import RCA
 from linkwise.doors import (
     ConstrainedClusterer,
     HasMethods,
@@ -15,24 +16,25 @@ from linkwise.doors import (
     fit_context,
 )
 
-_LEARNERS = {"itml": ITML, "mmc": MMC}
+_LEARNERS = {"itml": ITML, "mmc": MMC, "rca": RCA}
 
 
 class MetricLCVQE(ConstrainedClusterer):
     """Learn a metric from the pairs, then cluster under it with the same pairs.
 
     The same as ``make_pipeline(ITML(), LCVQE(n_clusters))`` with metadata routing on,
-    or with :class:`MMC` in the place of :class:`ITML`. Rows are not standardised here:
-    put a ``StandardScaler`` in front unless columns are alike.
+    or with :class:`MMC` or :class:`RCA` in the place of :class:`ITML`. Rows
+    are not standardised here: put a ``StandardScaler`` in front unless columns are
+    alike.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    metric : {"itml", "mmc"} or metric learner, default="itml"
-        What learns the metric: :class:`ITML` or :class:`MMC` as they come, with this
-        ``random_state``, or any transformer whose ``fit`` takes ``constraints``, such
-        as ``ITML(gamma=10.0)``; it is cloned.
+    metric : {"itml", "mmc", "rca"} or metric learner, default="itml"
+        What learns the metric: :class:`ITML`, :class:`MMC` or :class:`RCA` as they
+        come, with this ``random_state``, or any transformer whose ``fit`` takes
+        ``constraints``, such as ``ITML(gamma=10.0)``; it is cloned.
     violation_weight, n_init, max_pairs, max_iter
         As in :class:`LCVQE`. The metric learner has limits of its own.
     on_conflict : {"raise", "drop"}, default="raise"
@@ -154,6 +156,9 @@ class MetricLCVQE(ConstrainedClusterer):
         )
 
     def _learner(self):
-        if isinstance(self.metric, str):
-            return _LEARNERS[self.metric](random_state=self.random_state)
-        return clone(self.metric)
+        if not isinstance(self.metric, str):
+            return clone(self.metric)
+        learner = _LEARNERS[self.metric]()
+        if "random_state" in learner.get_params():
+            learner.set_params(random_state=self.random_state)
+        return learner

@@ -92,10 +92,8 @@ class MetricLearner(
         if self.on_conflict == "drop":
             pairs = pairs.drop_conflicts()
         closure = pairs.closure(X.shape[0])
-        rng = as_generator(self.random_state)
-        used = entailed_pairs(closure, pairs, self.max_pairs, rng)
         with one_blas_thread():
-            learned = self._learn(X, used, rng)
+            learned = self._learn(X, closure, pairs)
             self.components_ = square_root(learned.metric)
         self.metric_ = learned.metric
         self.objective_ = learned.objective
@@ -127,8 +125,13 @@ class MetricLearner(
         return safe_sparse_dot(X, self.components_.T, dense_output=True)
 
     @abstractmethod
-    def _learn(self, X, pairs, rng):
-        """Return the LearnedMetric of ListedPairs between rows of X."""
+    def _learn(self, X, closure, given):
+        """Return the LearnedMetric of the closure of given pairs between rows of X."""
+
+    def _drawn_pairs(self, closure, given):
+        """Return ListedPairs of the closure, at most ``max_pairs``, and a generator."""
+        rng = as_generator(self.random_state)
+        return entailed_pairs(closure, given, self.max_pairs, rng), rng
 
     def _check_data(self, X, *, reset):
         """Return X as an array or CSR of float64."""

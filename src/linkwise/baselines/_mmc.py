@@ -140,7 +140,8 @@ class MMC(MetricLearner):
         self.on_conflict = on_conflict
         self.random_state = random_state
 
-    def _learn(self, X, pairs, rng):
+    def _learn(self, X, closure, given):
+        pairs, _ = self._drawn_pairs(closure, given)
         differences = differences_of(X, pairs)
         if len(differences.must_link) == 0 or len(differences.cannot_link) == 0:
             return LearnedMetric(np.eye(X.shape[1]), np.nan, 0, True)

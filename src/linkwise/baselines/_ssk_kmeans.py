@@ -16,8 +16,8 @@ from linkwise.doors import (
     Interval,
     StrOptions,
     attributes_of,
+    check_matrices,
     fit_context,
-    parse_bytes,
     row_shares,
 )
 from linkwise.kernels import RBF, GramSpace, Raw, Standardized
@@ -154,7 +154,10 @@ default="ratio_association"
         self
         """
         given = self._check_fit(X, y, constraints, None, sample_id)
-        self._check_memory(given.closure.n_samples)
+        n_matrices = 1 if self._is_pairwise() else 2
+        check_matrices(
+            given.closure.n_samples, n_matrices, self.max_memory, "affinity matrix"
+        )
         return self._fit_in_one_task(given, self._attributes)
 
     def _attributes(self, given):
@@ -236,17 +239,6 @@ default="ratio_association"
         # Anew: what was kept up to date on the way has rounding errors.
         sums = space.group_sums(result.labels, self.n_clusters)
         return result._replace(sums=sums), graph._replace(weight=float(weight))
-
-    def _check_memory(self, n_samples):
-        n_matrices = 1 if self._is_pairwise() else 2
-        needed = 8.0 * n_matrices * n_samples**2
-        if needed > parse_bytes(self.max_memory):
-            raise MemoryError(
-                f"The affinity matrix of {n_samples} rows, with all that is made of "
-                f"it, needs {needed / 2**30:.2f} GiB, more than max_memory="
-                f"{self.max_memory!r}. Raise max_memory, or cluster a sample of the "
-                "rows and predict the others."
-            )
 
     def predict(self, X):
         """Return the cluster of each row of X.

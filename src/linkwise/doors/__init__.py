@@ -19,7 +19,7 @@ from linkwise.doors._compat import (
     fit_context,
 )
 from linkwise.doors._data import n_rows, row_shares, rows_of
-from linkwise.doors._memory import parse_bytes
+from linkwise.doors._memory import check_matrices, parse_bytes
 from linkwise.doors._parquet import map_parquet
 from linkwise.doors._warn import warn_caller
 
@@ -32,6 +32,7 @@ __all__ = [
     "StrOptions",
     "as_generator",
     "attributes_of",
+    "check_matrices",
     "fit_context",
     "map_parquet",
     "n_rows",

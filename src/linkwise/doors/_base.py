@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkwise.constraints import (
@@ -81,6 +82,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         """
         return self.fit(X, y, **fit_params).labels_
 
+    @available_if(lambda self: hasattr(self, "predict"))
     def score(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
         """Return the share of the pairs that the predicted clusters of X satisfy.
 
@@ -197,9 +199,11 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         """Return all input of ``fit``, checked; ``hard``: every pair is to hold."""
         data = self._check_data(X, reset=True)
         n_samples = n_rows(data)
-        if self.n_clusters > n_samples:
+        # Methods that find the number themselves take None.
+        n_clusters = self.n_clusters or 1
+        if n_clusters > n_samples:
             raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_samples} rows of X."
+                f"n_clusters={n_clusters} is more than the {n_samples} rows of X."
             )
         if sample_weight is not None:
             sample_weight = _check_positive(sample_weight, n_samples)
@@ -209,16 +213,16 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             pairs.check_consistent(names)
         closure = pairs.closure(n_samples, on_conflict=self._settling())
         if hard:
-            verdict = feasibility(closure, self.n_clusters, names=names)
+            verdict = feasibility(closure, n_clusters, names=names)
             if verdict.status == "infeasible":
                 raise InfeasibleConstraintsError(verdict.reason)
-        elif closure.n_components < self.n_clusters:
+        elif closure.n_components < n_clusters:
             warn_caller(
                 f"The must-links leave only {closure.n_components} groups of rows for "
-                f"n_clusters={self.n_clusters}: some must be broken.",
+                f"n_clusters={n_clusters}: some must be broken.",
                 ConstraintWarning,
             )
-        rng = as_generator(self.random_state)
+        rng = as_generator(getattr(self, "random_state", 0))
         return FitInput(X, y, data, sample_weight, pairs, closure, rng)
 
     def _fit_in_one_task(self, given, cluster):

@@ -28,3 +28,26 @@ def parse_bytes(size, name="max_memory"):
         f"{name}={size!r} is not a size: give bytes as a positive number, a text such "
         'as "2GiB" or "500MB", or None for no limit.'
     )
+
+
+def check_matrices(n_rows, n_matrices, max_memory, what):
+    """Raise if square matrices of all rows, 8 bytes an entry, need too much memory.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of each matrix, and its columns.
+    n_matrices : int
+        How many there are at once.
+    max_memory : int, str or None
+        As of :func:`parse_bytes`.
+    what : str
+        What the matrix is, for the error.
+    """
+    needed = 8.0 * n_matrices * n_rows**2
+    if needed > parse_bytes(max_memory):
+        raise MemoryError(
+            f"The {what} of {n_rows} rows, with all that is made of it, needs "
+            f"{needed / 2**30:.2f} GiB, more than max_memory={max_memory!r}. Raise "
+            "max_memory, or cluster a sample of the rows and predict the others."
+        )

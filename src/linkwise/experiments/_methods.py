@@ -21,8 +21,8 @@ def clusterer(estimator: Any, standardise: bool = False, **fixed: Any) -> Method
     Parameters
     ----------
     estimator : class
-        Called with ``n_clusters``, ``random_state`` and parameters; its objects have
-        ``fit_predict(X, constraints=...)``.
+        Called with ``n_clusters``, ``random_state`` if it takes one, and parameters;
+        its objects have ``fit_predict(X, constraints=...)``.
     standardise : bool, default=False
         Whether columns are first brought to mean 0 and variance 1.
     **fixed : object
@@ -43,6 +43,7 @@ def clusterer(estimator: Any, standardise: bool = False, **fixed: Any) -> Method
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
+    signature = inspect.signature(estimator)
 
     def method(
         X: FloatArray,
@@ -52,13 +53,14 @@ def clusterer(estimator: Any, standardise: bool = False, **fixed: Any) -> Method
         random_state: int,
         **parameters: Any,
     ) -> IntArray:
-        model = estimator(
-            n_clusters=n_clusters, random_state=random_state, **{**fixed, **parameters}
-        )
+        settings = {**fixed, **parameters}
+        if "random_state" in signature.parameters:
+            settings["random_state"] = random_state
+        model = estimator(n_clusters=n_clusters, **settings)
         data = _standardised(X) if standardise else X
         return np.asarray(model.fit_predict(data, constraints=constraints))
 
-    method.__signature__ = inspect.signature(estimator)  # type: ignore[attr-defined]
+    method.__signature__ = signature  # type: ignore[attr-defined]
     return method
 
 
@@ -98,6 +100,7 @@ def _methods() -> dict[str, Method]:
         "HMRF": baselines.HMRFKMeans,
         "MPCK": baselines.MPCKMeans,
         "PCK": baselines.PCKMeans,
+        "CCL": baselines.ConstrainedCompleteLink,
     }
     learner = baselines.MetricLCVQE
     return {
@@ -105,6 +108,7 @@ def _methods() -> dict[str, Method]:
         **{name: clusterer(rival, standardise=True) for name, rival in rivals.items()},
         "ITML+LCVQE": clusterer(learner, standardise=True, metric="itml"),
         "MMC+LCVQE": clusterer(learner, standardise=True, metric="mmc"),
+        "RCA+LCVQE": clusterer(learner, standardise=True, metric="rca"),
         "KernelCSC": clusterer(estimators.KernelCSC),
         "SingleKernelCSC": clusterer(estimators.SingleKernelCSC),
         "MahalanobisCSC": clusterer(estimators.MahalanobisCSC),

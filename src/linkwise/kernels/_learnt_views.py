@@ -150,7 +150,7 @@ class WithinWhitened(_Linear):
         self, rows: FloatArray, variances: FloatArray, known: Known | None
     ) -> FloatArray:
         assert known is not None, "this view needs groups"
-        within, _, _ = _within_groups(rows, known)
+        within, _, _ = within_groups(rows, known)
         values, vectors = eigen(within, "evr")
         return np.asarray(vectors / np.sqrt(values))
 
@@ -165,7 +165,7 @@ class Discriminant(_Linear):
         self, rows: FloatArray, variances: FloatArray, known: Known | None
     ) -> FloatArray:
         assert known is not None, "this view needs groups"
-        within, means, sizes = _within_groups(rows, known)
+        within, means, sizes = within_groups(rows, known)
         means = means - sizes @ means / sizes.sum()
         between = means.T @ (sizes[:, None] * means) / sizes.sum()
         n_directions = min(max(2, known.n_clusters - 1), len(sizes) - 1, len(within))
@@ -222,7 +222,7 @@ class Unit:
             found = components / variances**0.25
         else:
             assert known is not None, "this view needs groups"
-            within, _, _ = _within_groups((rows - mean) @ components, known)
+            within, _, _ = within_groups((rows - mean) @ components, known)
             values, vectors = eigen(within, "evr")
             found = components @ (vectors / np.sqrt(values))
         return replace(self, _mean=mean, _map=found)
@@ -315,7 +315,7 @@ def _principal(rows: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatAr
     return np.ascontiguousarray(vectors[:, :n_kept]), variances
 
 
-def _within_groups(
+def within_groups(
     rows: FloatArray, known: Known
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the covariance inside groups, shrunk, and the groups' means and sizes."""
