@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from linkwise import ConstrainedKernelKMeans, Constraints, KernelCSC
-from linkwise.active import OracleError, Session, Truth, run
+from linkwise.active import FitStopped, OracleError, Session, Truth, run
 from linkwise.active._state import replay
 
 X, Y = make_blobs(45, centers=3, random_state=0)
@@ -209,6 +209,155 @@ class TestCorrections:
     def test_there_must_be_clusters(self):
         with pytest.raises(ValueError, match="call fit first"):
             session_of().merge(0, 1)
+
+
+class TestChanges:
+    @pytest.fixture
+    def session(self, tmp_path):
+        self.opened = []
+        session = self.again(tmp_path / "log.jsonl")
+        for i, j, word in [(0, 1, "same"), (1, 2, "same"), (2, 3, "different")]:
+            session.tell((i, j), word)
+        yield session
+        self.opened[-1].close()
+
+    def again(self, path):
+        for session in self.opened:
+            session.close()
+        self.opened.append(session_of(log=path))
+        return self.opened[-1]
+
+    def test_an_answer_can_be_changed_and_taken_out(self, session):
+        session.change(1, "different")
+        assert session.constraints_ == Constraints([(1, 2)], [(0, 1), (2, 3)])
+        session.change(2, "removed")
+        assert session.constraints_ == Constraints([], [(0, 1), (2, 3)])
+        assert session.history["now"].tolist()[:3] == [
+            "different",
+            "removed",
+            "different",
+        ]
+        session.undo(2)
+        assert session.constraints_ == Constraints([(0, 1), (1, 2)], [(2, 3)])
+
+    def test_a_change_that_contradicts_others_is_set_aside(self, session):
+        session.tell((0, 3), "different")
+        told = session.change(4, "same")
+        assert not told.is_stored and [a.event for a in told.conflict.chain] == [
+            1,
+            2,
+            3,
+        ]
+        session = self.again(session.log.path)
+        (conflict,) = session.conflicts()
+        session.resolve(conflict, "that", conflict.chain[2])
+        assert session.constraints_ == Constraints([(0, 1), (0, 3), (1, 2), (2, 3)], [])
+
+    def test_only_answers_that_count_can_be_changed(self, session):
+        for event, answer in [(0, "same"), (9, "same"), (1, "maybe")]:
+            with pytest.raises(ValueError, match="no answer|answer='maybe'"):
+                session.change(event, answer)
+
+    def test_notes_and_the_criterion_are_kept(self, session):
+        session.note(2, "look again")
+        session.describe("the same plant")
+        session = self.again(session.log.path)
+        assert session.history["note"].tolist()[1] == "look again"
+        assert session.criterion == "the same plant"
+        session.undo()
+        assert session.criterion == ""
+        with pytest.raises(ValueError, match="no event 99"):
+            session.note(99, "")
+
+    def test_a_request_that_comes_again_is_recognised_after_a_restart(self, session):
+        with session.signed(who="Ann", attempt="r1"):
+            told = session.tell((5, 6), "same")
+        assert session.done("r1") == told.event and session.done("r2") is None
+        session.undo()
+        session = self.again(session.log.path)
+        assert session.done("r1") == told.event
+        assert session.history["who"].tolist()[-1] == "Ann"
+        assert "attempt" not in session.log.events[-1]
+
+
+class TestFitInAnotherThread:
+    def test_it_knows_the_answers_it_began_with(self, tmp_path):
+        model = KernelCSC(3, n_candidates=20, random_state=0)
+        session = Session(X, model, log=tmp_path / "log.jsonl")
+        run(session, Truth(Y), 6, fit_every=100)
+        fitting = session.prepare_fit()
+        session.tell((0, 44), "unsure")
+        seen = []
+        fitting.run(lambda n: seen.append(n) or True)
+        assert seen == list(range(1, len(seen) + 1)) and len(seen) >= 20
+        assert fitting.model.n_jobs is None
+        session.finish_fit(fitting)
+        event = session.log.events[-1]
+        assert event["event"] == "fit" and event["at"] == len(session.log.events) - 2
+        weights = session._judges.weights
+        session.close()
+        again = Session(X, model, log=session.log.path)
+        again.waits_for_fits = False
+        assert again.ask().p_same is None  # nobody waits
+        earlier = again.prepare_fit()
+        assert not earlier.is_new
+        again.finish_fit(earlier.run())
+        assert len(again.log.events) == len(session.log.events)
+        np.testing.assert_array_equal(again._judges.weights, weights)
+        again.close()
+
+    def test_it_can_be_given_up(self):
+        session = Session(X, KernelCSC(3, n_candidates=20, random_state=0))
+        session.tell((0, 1), "same")
+        with pytest.raises(FitStopped):
+            session.prepare_fit().run(lambda n: n < 3)
+        assert session.labels_ is None
+
+
+class TestCorrectionsThatStay:
+    def test_all_kinds_survive_ten_refits_and_a_restart(self, tmp_path):
+        model = KernelCSC(4, n_candidates=20, random_state=0)
+        session = Session(X, model, log=tmp_path / "log.jsonl")
+        run(session, Truth(Y), 10, fit_every=10)
+        first, second, third = np.unique(session.labels_)[:3].tolist()
+        session.merge(first, second)
+        rows = np.flatnonzero(session.labels_ == first)[::3][:4]
+        new = session.split(first, rows)
+        moved = np.flatnonzero(session.labels_ == first)[:2]
+        session.move(moved, third)
+        session.rename(new, "odd ones")
+        rng = np.random.default_rng(0)
+        for _ in range(10):
+            i, j = rng.choice(45, 2, replace=False).tolist()
+            session.tell((i, j), "unsure")
+            session.fit()
+            labels = session.labels_
+            assert set(labels[rows]) == {new} and set(labels[moved]) == {third}
+            assert second not in labels and len(set(labels)) == 4
+        before = session.labels_
+        session.close()
+        again = Session(X, model, log=session.log.path)
+        np.testing.assert_array_equal(again.labels_, before)
+        assert again.names == {new: "odd ones"}
+        again.fit()
+        assert set(again.labels_[rows]) == {new}
+        assert set(again.labels_[moved]) == {third}
+        again.close()
+
+    def test_an_answer_wins_over_a_move(self):
+        session = run(session_of(), Truth(Y), 20, fit_every=10)
+        row, friend = 0, next(i for i in range(1, 45) if Y[i] == Y[0])
+        source = session.labels_[row]
+        to = next(c for c in np.unique(session.labels_) if c != source)
+        session.move([row], to)
+        session.fit()
+        assert session.labels_[row] == to
+        others = np.flatnonzero((session.labels_ == to) & (np.arange(45) != row))
+        for other in others:
+            session.tell((row, int(other)), "different")
+        session.tell((row, friend), "same")
+        session.fit()
+        assert session.labels_[row] != to
 
 
 class TestFit:

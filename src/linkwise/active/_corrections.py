@@ -7,7 +7,7 @@ import numpy as np
 
 from linkwise._typing import IntArray
 from linkwise.active._answers import Answer, Known
-from linkwise.active._state import State
+from linkwise.active._state import State, relabelled
 from linkwise.active._strategies import nearest
 
 # Members by which a cluster that is right is tied together.
@@ -139,3 +139,42 @@ def consistent_derived(state: State) -> list[tuple[int, int, bool]]:
             known.add(Answer(i, j, is_same, -1))
             found.append((i, j, is_same))
     return found
+
+
+def corrected(state: State, labels: IntArray, n_clusters: int) -> IntArray:
+    """Return the labels of a fit with all corrections done to them once more.
+
+    Weak pairs do not bind a fit. A row that an answer has put elsewhere since stays
+    there, and so do rows whose cluster is no longer there.
+    """
+    valid = {(i, j) for i, j, _ in consistent_derived(state)}
+    for event in state.corrections:
+        if event["event"] == "move" and event["to"] not in labels:
+            continue
+        tied = [
+            row
+            for i, j, is_same in event["pairs"]
+            if is_same and (state.row_of.get(i), state.row_of.get(j)) in valid
+            for row in (state.row_of[i], state.row_of[j])
+        ]
+        moved = {state.row_of.get(name) for name in event.get("rows", ())}
+        labels = relabelled(labels, event, [row for row in tied if row in moved])
+    return _dissolved(labels, state.labels, n_clusters)
+
+
+def _dissolved(labels: IntArray, earlier: Any, n_clusters: int) -> IntArray:
+    """Return labels without new clusters that are too many; their rows stay put.
+
+    A fit that does not find what a split has made finds another cluster instead.
+    """
+    found, sizes = np.unique(labels, return_counts=True)
+    n_over = len(found) - n_clusters
+    if n_over <= 0 or earlier is None:
+        return labels
+    labels = labels.copy()
+    for cluster in found[np.argsort(sizes, kind="stable")]:
+        rows = labels == cluster
+        if n_over > 0 and cluster not in earlier and (earlier[rows] >= 0).all():
+            labels[rows] = earlier[rows]
+            n_over -= 1
+    return labels

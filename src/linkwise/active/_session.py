@@ -2,31 +2,39 @@
 
 import hashlib
 import os
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn import get_config
 from sklearn.base import clone
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.active._answers import Answer
-from linkwise.active._corrections import Corrections, consistent_derived
+from linkwise.active._corrections import Corrections, consistent_derived, corrected
 from linkwise.active._features import as_features, compared
+from linkwise.active._fitting import Fitting, last_step
+from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
 from linkwise.active._log import SCHEMA, Log, LogError
-from linkwise.active._state import MEANING, UNDOABLE, State, apply, pack, pair, replay
+from linkwise.active._state import (
+    MEANING,
+    REMOVED,
+    WORDS,
+    State,
+    apply,
+    pack,
+    pair,
+    replay,
+)
 from linkwise.active._state import undone_events as _undone
 from linkwise.active._status import Status, status_of
 from linkwise.active._strategies import STRATEGIES, RandomPairs, View, neighbourhoods
 from linkwise.constraints import Constraints
-from linkwise.exceptions import ConstraintWarning
 from linkwise.search import matched
 
-_WORDS = {True: "same", False: "different", None: "unsure"}
 # One question in so many is a check, and one in so many is asked again.
 _CHECK_EVERY = 10
 _AGAIN_EVERY = 3
@@ -67,6 +75,7 @@ class Told(NamedTuple):
     is_stored: bool
     n_implied: int = 0  # pairs that follow now and did not before
     conflict: Conflict | None = None
+    event: int = -1  # the number of its event
 
 
 class Session(Corrections):
@@ -139,6 +148,10 @@ class Session(Corrections):
         self._features = compared(self.X_)
         self._judges: Judges | None = None
         self.model_: Any = None
+        # Whether the committee of an earlier run is made again when it is first
+        # needed. A program that fits in a thread of its own does not wait for it.
+        self.waits_for_fits = True
+        self._signature: dict[str, Any] = {}
         self.log = Log(log)
         self._begin()
         self._state = replay(self.log.events, n_samples, self._row_of)
@@ -165,8 +178,38 @@ class Session(Corrections):
     def _write(self, **event: Any) -> int:
         """Put an event on disk; return its number."""
         event["time"] = datetime.now(UTC).isoformat(timespec="seconds")
-        self.log.append(event)
+        self.log.append({**event, **self._signature})
         return len(self.log.events) - 1
+
+    @contextmanager
+    def signed(
+        self, who: str | None = None, attempt: str | None = None
+    ) -> Iterator[None]:
+        """Put a name and the id of a request on all events of the block.
+
+        Parameters
+        ----------
+        who : str, optional
+            Whose events they are.
+        attempt : str, optional
+            Anything unique: by it ``done`` tells whether a request that is sent once
+            more was carried out, also after a restart.
+        """
+        given = {"who": who, "attempt": attempt}
+        self._signature = {k: v for k, v in given.items() if v is not None}
+        try:
+            yield
+        finally:
+            self._signature = {}
+
+    def done(self, attempt: str) -> int | None:
+        """Return the number of the last event of a request, None if there is none."""
+        found = (
+            number
+            for number in range(len(self.log.events) - 1, -1, -1)
+            if self.log.events[number].get("attempt") == attempt
+        )
+        return next(found, None)
 
     def _do(self, **event: Any) -> int:
         """Put an event on disk, then into the state."""
@@ -294,7 +337,7 @@ class Session(Corrections):
         event: dict[str, Any] = {
             "i": self._name(i),
             "j": self._name(j),
-            "answer": _WORDS[is_same],
+            "answer": WORDS[is_same],
         }
         optional = {"who": who, "weight": None if weight == 1.0 else weight, "p": p}
         optional |= {"kind": None if kind == "pair" else kind, "question": name}
@@ -303,16 +346,57 @@ class Session(Corrections):
             event["again"] = int(name.split(":")[-1])
         if name is not None and name in self._state.asked:
             if self._state.asked[name][0] == event["answer"]:
-                return Told(True)  # the same answer to the same question once more
+                # The same answer to the same question once more.
+                return Told(True, event=self._state.asked[name][1])
         relation = self._state.known.relation(i, j)
         if is_same is not None and relation is not None and relation != is_same:
             number = self._do(event="conflict", **event)
-            return Told(False, 0, self._conflict(number))
+            return Told(False, 0, self._conflict(number), number)
         before = self._n_implied(i, j)
         number = self._do(event="answer", **event)
         if is_same is not None:
             self._judge([number])
-        return Told(True, self._n_implied(i, j) - before)
+        return Told(True, self._n_implied(i, j) - before, event=number)
+
+    def change(self, event: int, answer: Any) -> Told:
+        """Give an earlier answer another meaning, or take it out.
+
+        Parameters
+        ----------
+        event : int
+            The number of the answer, as in ``history``.
+        answer : {"same", "different", "unsure", "removed"}
+            What it is from now on. If that contradicts other answers, it is set aside
+            as a new answer would be.
+        """
+        if answer not in (*WORDS.values(), REMOVED):
+            raise ValueError(
+                f"answer={answer!r}: allowed are 'same', 'different', 'unsure' and "
+                "'removed'."
+            )
+        if event not in self._state.answers:
+            raise ValueError(f"There is no answer {event!r} that counts.")
+        number = self._do(event="change", of=int(event), answer=answer)
+        self._rejudge()
+        if number in self._state.conflicts:
+            return Told(False, 0, self._conflict(number), number)
+        return Told(True, event=number)
+
+    def note(self, event: int, text: str) -> None:
+        """Write something beside an event of ``history``; an empty text removes it."""
+        if not 0 <= event < len(self.log.events):
+            raise ValueError(f"There is no event {event!r}.")
+        self._do(event="note", of=int(event), text=str(text))
+
+    @property
+    def criterion(self) -> str:
+        """In a person's words, what makes two rows belong together."""
+        return self._state.criterion
+
+    def describe(self, criterion: str) -> None:
+        """Say what makes two rows belong together."""
+        if criterion != self._state.criterion:
+            self._do(event="criterion", text=str(criterion))
 
     def _tell_all(self, pairs: Constraints, who: str | None) -> Told:
         told = Told(True)
@@ -345,7 +429,7 @@ class Session(Corrections):
     def _conflict(self, number: int) -> Conflict:
         i, j, is_same = self._state.conflicts[number]
         chain = self._state.known.chain(i, j)
-        return Conflict(number, i, j, _WORDS[is_same], chain)
+        return Conflict(number, i, j, WORDS[is_same], chain)
 
     def conflicts(self) -> list[Conflict]:
         """Return the answers that contradict others and are not settled yet."""
@@ -379,7 +463,7 @@ class Session(Corrections):
         changes: list[tuple[int, str]] = []
         if choice in ("that", "unsure"):
             wrong = self.weakest(conflict) if wrong is None else wrong
-            said = _WORDS[not wrong.is_same] if choice == "that" else "unsure"
+            said = WORDS[not wrong.is_same] if choice == "that" else "unsure"
             changes = [(wrong.event, said)]
         keep = choice == "that"
         self._do(
@@ -419,15 +503,12 @@ class Session(Corrections):
 
     @property
     def history(self) -> pd.DataFrame:
-        """Everything that was said and done, one row each; ``active`` if it counts."""
-        undone = _undone(self.log.events)
-        rows = [
-            {"event": n, "active": n not in undone, "what": e["event"], **_short(e)}
-            for n, e in enumerate(self.log.events)
-            if e["event"] in UNDOABLE or e["event"] == "conflict"
-        ]
-        columns = ["event", "active", "what", "i", "j", "answer", "who", "time"]
-        return pd.DataFrame(rows).reindex(columns=columns)
+        """Everything that was said and done, one row each.
+
+        ``active`` if it was not taken back; ``now`` is what an answer means after all
+        that came later.
+        """
+        return history_of(self.log.events, self._state)
 
     # Clusters
 
@@ -455,26 +536,41 @@ class Session(Corrections):
     @property
     def n_clusters(self) -> int | None:
         """Number of clusters; None while it is to be found."""
-        asked_for = _last_step(self.estimator).n_clusters
+        asked_for = last_step(self.estimator).n_clusters
         if not isinstance(asked_for, int | np.integer):
             return None
         return max(1, int(asked_for) + self._state.n_more)
 
     def fit(self) -> "Session":
         """Cluster the rows with all answers; ids stay with their clusters."""
-        k = self.n_clusters
-        k = max(2, len(neighbourhoods(self._view())[0])) if k is None else k
-        k = min(k, len(self.ids))
-        self._fit_model(self._state, k)
-        labels = self._stable(np.asarray(_last_step(self.model_).labels_))
-        self._do(event="fit", labels=pack(labels), clusters=k)
-        self._rejudge()
+        self.finish_fit(self.prepare_fit().run())
         return self
 
-    def _fit_model(self, state: State, n_clusters: int) -> None:
+    def prepare_fit(self) -> Fitting:
+        """Return a fit with all answers so far, which another thread may do.
+
+        A session that goes on after a restart begins with the fit it had: the
+        committee is not in the log.
+        """
+        if self.model_ is None and self._state.fits:
+            return self._earlier_fit()
+        k = self.n_clusters
+        k = max(2, len(neighbourhoods(self._view())[0])) if k is None else k
+        return self._fitting(self._state, k, len(self.log.events))
+
+    def _earlier_fit(self) -> Fitting:
+        """Return the last fit of the log, to be done once more."""
+        event = self.log.events[self._state.fits[-1][0]]
+        at = event.get("at", self._state.fits[-1][0])
+        then = replay(self.log.events[:at], len(self.ids), self._row_of)
+        return self._fitting(then, event["clusters"], at, is_new=False)
+
+    def _fitting(
+        self, state: State, n_clusters: int, at: int, is_new: bool = True
+    ) -> Fitting:
         model = clone(self.estimator)
-        last = _last_step(model)
-        last.set_params(n_clusters=n_clusters)
+        last = last_step(model)
+        last.set_params(n_clusters=min(n_clusters, len(self.ids)))
         share = state.n_contradicted / max(1, state.n_contradicted + state.n_answers)
         if share > 0.0 and last.get_params().get("noise") == "auto":
             # Those that were found are settled; as many may be left.
@@ -483,14 +579,23 @@ class Session(Corrections):
         if is_open and len(self.ids) > _MANY_ROWS:
             # Every row with an answer is in a working set; a person does not wait.
             last.set_params(approximation="working_set", working_rows=_WORKING_ROWS)
-        name = "constraints"
-        if model is not last and not get_config()["enable_metadata_routing"]:
-            name = f"{model.steps[-1][0]}__constraints"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConstraintWarning)
-            model.fit(self.X_, **{name: self._constraints_of(state)})
-        self.model_ = model
-        self._judges = Judges.of(model, self._features, self._rows)
+        pairs = self._constraints_of(state)
+        given = (model, self.X_, pairs, self._features, self._rows)
+        return Fitting(*given, at, is_new)
+
+    def finish_fit(self, fitting: Fitting) -> int:
+        """Take the clusters of a fit that is done; return how many rows moved."""
+        self.model_, self._judges = fitting.model, fitting.judges
+        n_moved = 0
+        if fitting.is_new:
+            earlier, last = self._state.labels, last_step(self.model_)
+            k = int(last.n_clusters)
+            labels = self._stable(np.asarray(last.labels_))
+            labels = corrected(self._state, labels, k)
+            n_moved = 0 if earlier is None else int((labels != earlier).sum())
+            self._do(event="fit", labels=pack(labels), clusters=k, at=fitting.at)
+        self._rejudge()
+        return n_moved
 
     @property
     def _is_numbered(self) -> bool:
@@ -532,7 +637,7 @@ class Session(Corrections):
     def doubt(self) -> FloatArray:
         """Return for each row the share of the committee that puts it elsewhere."""
         self._judged()
-        found = getattr(_last_step(self.model_), "doubt_", None)
+        found = getattr(last_step(self.model_), "doubt_", None)
         if found is None:
             return np.full(len(self.ids), np.nan)
         return np.asarray(found)
@@ -545,12 +650,8 @@ class Session(Corrections):
 
     def _judged(self) -> Judges | None:
         """Return the committee of the last fit, which may be one of an earlier run."""
-        if self.model_ is None and self._state.fits:
-            number = self._state.fits[-1][0]
-            events = self.log.events[:number]
-            then = replay(events, len(self.ids), self._row_of)
-            self._fit_model(then, self.log.events[number]["clusters"])
-            self._rejudge()
+        if self.waits_for_fits and self.model_ is None and self._state.fits:
+            self.finish_fit(self._earlier_fit().run())
         return self._judges
 
     def _rejudge(self) -> None:
@@ -626,10 +727,6 @@ def _strategy(strategy: Any) -> Any:
     return STRATEGIES[strategy]()
 
 
-def _last_step(model: Any) -> Any:
-    return model[-1] if hasattr(model, "steps") else model
-
-
 def _askable(askable: Any, n_samples: int) -> IntArray:
     if askable is None:
         return np.arange(n_samples)
@@ -649,10 +746,6 @@ def _askable(askable: Any, n_samples: int) -> IntArray:
 def _digest(values: Sequence[Any]) -> str:
     text = "\x1f".join(map(str, values))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _short(event: dict[str, Any]) -> dict[str, Any]:
-    return {key: event.get(key) for key in ("i", "j", "answer", "who", "time")}
 
 
 __all__ = ["Conflict", "LogError", "Question", "Session", "Told"]

@@ -12,7 +12,7 @@ from linkwise.active._answers import Answer, Known
 
 # Events that can be taken back.
 UNDOABLE = frozenset(
-    ["answer", "conflict", "skip", "resolve"]
+    ["answer", "conflict", "skip", "resolve", "change", "note", "criterion"]
     + ["merge", "split", "move", "confirm", "rename"]
 )
 # What is said of a pair, and what it means.
@@ -24,6 +24,9 @@ MEANING: dict[Any, bool | None] = {
     False: False,
     None: None,
 }
+WORDS = {True: "same", False: "different", None: "unsure"}
+# What an answer is changed to so that it no longer counts.
+REMOVED = "removed"
 
 
 @dataclass
@@ -46,6 +49,9 @@ class State:
     trust: list[float] = field(default_factory=list)
     checks: list[bool] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)  # by event
+    criterion: str = ""
+    corrections: list[dict[str, Any]] = field(default_factory=list)
     labels: IntArray | None = None
     fits: list[tuple[int, IntArray]] = field(default_factory=list)
     n_more: int = 0  # clusters beyond those asked for: split ones, less merged ones
@@ -67,6 +73,11 @@ class State:
     def n_answers(self) -> int:
         """Number of pairs with an answer other than unsure."""
         return sum(is_same is not None for _, _, is_same in self.answers.values())
+
+    def remove(self, number: int) -> None:
+        """Let the answer of an event count no longer."""
+        del self.answers[number]
+        self._build()
 
     def put(self, number: int, i: int, j: int, is_same: bool | None) -> None:
         """Set the answer of an event, a new or an old one."""
@@ -154,6 +165,12 @@ def apply(state: State, number: int, event: dict[str, Any]) -> None:
         found = state.conflicts.pop(event["of"], None)
         if found is not None and event["keep"]:
             state.put(number, *found)
+    elif kind == "change":
+        _apply_change(state, number, event)
+    elif kind == "note":
+        state.notes[event["of"]] = event["text"]
+    elif kind == "criterion":
+        state.criterion = event["text"]
     elif kind == "fit":
         _apply_fit(state, number, event)
     elif kind == "rename":
@@ -180,6 +197,22 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
     state.put(number, *rows, is_same)
 
 
+def _apply_change(state: State, number: int, event: dict[str, Any]) -> None:
+    of = event["of"]
+    if of not in state.answers:
+        return
+    i, j, _ = state.answers[of]
+    state.remove(of)
+    if event["answer"] == REMOVED:
+        return
+    is_same = MEANING[event["answer"]]
+    if is_same is not None and state.known.relation(i, j) not in (None, is_same):
+        state.conflicts[number] = (i, j, is_same)
+        state.n_contradicted += 1
+    else:
+        state.put(of, i, j, is_same)
+
+
 def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
     found = unpack(event["labels"])
     ids = state.names_then
@@ -197,23 +230,30 @@ def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
 
 def _apply_correction(state: State, event: dict[str, Any]) -> None:
     for i, j, is_same in event["pairs"]:
-        rows = state.row_of.get(i), state.row_of.get(j)
-        if None not in rows:
-            state.derived.append((*rows, is_same))  # type: ignore[arg-type]
+        ends = state.row_of.get(i), state.row_of.get(j)
+        if None not in ends:
+            state.derived.append((*ends, is_same))  # type: ignore[arg-type]
+    state.corrections.append(event)
     if event["event"] == "merge":
         state.n_more -= len(set(event["clusters"])) - 1
     elif event["event"] == "split":
         state.n_more += 1
-    if state.labels is None:
-        return
-    labels = state.labels.copy()
+        state.next_id = max(state.next_id, event["to"] + 1)
+    if state.labels is not None:
+        rows = [
+            state.row_of[name] for name in event.get("rows", ()) if name in state.row_of
+        ]
+        state.labels = relabelled(state.labels, event, rows)
+
+
+def relabelled(labels: IntArray, event: dict[str, Any], rows: Any) -> IntArray:
+    """Return labels after a correction that concerns some rows."""
+    labels = labels.copy()
     if event["event"] == "merge":
         labels[np.isin(labels, event["clusters"])] = event["to"]
     elif event["event"] in ("split", "move"):
-        moved = [state.row_of[name] for name in event["rows"] if name in state.row_of]
-        labels[moved] = event["to"]
-        state.next_id = max(state.next_id, event["to"] + 1)
-    state.labels = labels
+        labels[rows] = event["to"]
+    return labels
 
 
 def pack(labels: IntArray) -> str:

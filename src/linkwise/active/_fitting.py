@@ -1,0 +1,86 @@
+"""A fit that another thread can do while answers come."""
+
+import warnings
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn import get_config
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.active._judges import Judges
+from linkwise.constraints import Constraints
+from linkwise.engines import engine_for
+from linkwise.exceptions import ConstraintWarning
+
+
+class FitStopped(Exception):
+    """A fit was given up because its result is no longer wanted."""
+
+
+@dataclass
+class Fitting:
+    """A fit of a session as it was: nothing in it changes with later answers.
+
+    ``run`` may be called in any thread; ``Session.finish_fit`` takes the result.
+    """
+
+    model: Any
+    X: Any
+    constraints: Constraints
+    features: FloatArray
+    rows: IntArray  # those that may be asked about
+    at: int  # number of events that it knows
+    is_new: bool = True  # else the committee of an earlier run is made again
+    judges: Judges | None = field(default=None, init=False)
+
+    def run(self, go_on: Callable[[int], bool] | None = None) -> "Fitting":
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        go_on : callable, optional
+            Told the number of candidates tried so far; if it returns False, the fit
+            is given up with ``FitStopped``.
+        """
+        last = last_step(self.model)
+        is_watched = go_on is not None and "n_jobs" in last.get_params()
+        n_jobs = last.n_jobs if is_watched else None
+        if is_watched:
+            last.set_params(n_jobs=_Watched(n_jobs, go_on))
+        name = "constraints"
+        if self.model is not last and not get_config()["enable_metadata_routing"]:
+            name = f"{self.model.steps[-1][0]}__constraints"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstraintWarning)
+                self.model.fit(self.X, **{name: self.constraints})
+        finally:
+            if is_watched:
+                # Who watched the fit is no part of the result.
+                last.set_params(n_jobs=n_jobs)
+        self.judges = Judges.of(self.model, self.features, self.rows)
+        return self
+
+
+class _Watched:
+    """An engine that tells how far it is and can be stopped; results stay the same."""
+
+    def __init__(self, n_jobs: Any, go_on: Any) -> None:
+        self._engine = engine_for(n_jobs)
+        self._go_on = go_on
+        self._n_done = 0
+
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any]
+    ) -> Generator[Any, None, None]:
+        for result in self._engine.map(function, items):
+            self._n_done += 1
+            if not self._go_on(self._n_done):
+                raise FitStopped
+            yield result
+
+
+def last_step(model: Any) -> Any:
+    """Return the estimator that clusters: the last one of a pipeline."""
+    return model[-1] if hasattr(model, "steps") else model

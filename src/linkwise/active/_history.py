@@ -1,0 +1,47 @@
+"""What was said and done, as a table."""
+
+from typing import Any
+
+import pandas as pd
+
+from linkwise.active._state import REMOVED, UNDOABLE, WORDS, State, undone_events
+
+_COLUMNS = ["event", "active", "what", "i", "j", "answer", "now", "who", "time", "note"]
+_SHORT = ("i", "j", "answer", "who", "time", "kind", "name", "text", "of", "to")
+
+
+def history_of(events: list[dict[str, Any]], state: State) -> pd.DataFrame:
+    """Return one row for each event that a person has caused."""
+    undone = undone_events(events)
+    rows = []
+    for number, event in enumerate(events):
+        if event["event"] not in UNDOABLE or event["event"] == "note":
+            continue
+        row = {"event": number, "active": number not in undone, "what": event["event"]}
+        row |= {key: event.get(key) for key in _SHORT}
+        if event["event"] in ("change", "resolve"):
+            row |= _ends(events, event)
+        row["now"] = _now(state, number, event) if row["active"] else "undone"
+        row["note"] = state.notes.get(number, "")
+        rows.append(row)
+    return pd.DataFrame(rows).reindex(columns=_COLUMNS)
+
+
+def _ends(events: list[dict[str, Any]], event: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows that a change or a settlement is about."""
+    of = events[event["of"]]
+    while "i" not in of:
+        of = events[of["of"]]
+    said = {"answer": event["choice"]} if event["event"] == "resolve" else {}
+    return {"i": of["i"], "j": of["j"], **said}
+
+
+def _now(state: State, number: int, event: dict[str, Any]) -> str | None:
+    """Return what an answer means now, None for what is no answer."""
+    if number in state.conflicts:
+        return "conflict"
+    if number in state.answers:
+        return WORDS[state.answers[number][2]]
+    if event["event"] == "answer":
+        return "again" if event.get("again") is not None else REMOVED
+    return None
