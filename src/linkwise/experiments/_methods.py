@@ -100,6 +100,7 @@ def _methods() -> dict[str, Method]:
         "HMRF": baselines.HMRFKMeans,
         "MPCK": baselines.MPCKMeans,
         "PCK": baselines.PCKMeans,
+        "NPK": baselines.NPK,
         "CCL": baselines.ConstrainedCompleteLink,
     }
     learner = baselines.MetricLCVQE

@@ -397,7 +397,7 @@ class Diffusion(_Placed):
         # A row is a neighbour of itself, as a new one is of its likeness.
         n_neighbors = min(self.n_neighbors + 1, len(few))
         index = NearestNeighbors(n_neighbors=n_neighbors).fit(scaled[few])
-        near = _neighbors(index, scaled[few])
+        near = neighbors(index, scaled[few])
         rows = np.repeat(np.arange(len(few)), n_neighbors)
         graph = csr_array((np.ones(near.size), (rows, near.ravel())))
         graph = graph.maximum(graph.T).maximum(eye_array(len(few), format="csr"))
@@ -418,12 +418,12 @@ class Diffusion(_Placed):
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
         assert self._scaling is not None and self._places is not None
-        near = _neighbors(self._index, self._scaling.transform(X).plain())
+        near = neighbors(self._index, self._scaling.transform(X).plain())
         return Points(self._places[near].sum(axis=1))
 
 
-def _neighbors(index: Any, rows: FloatArray) -> IntArray:
-    """Return the neighbours of rows.
+def neighbors(index: Any, rows: Any, n_neighbors: int | None = None) -> IntArray:
+    """Return the neighbours of rows, by default as many as the index is made for.
 
     By plain products of matrices where there is no tree: which of equally far rows
     scikit-learn's compiled loops return depends on threads and on the other rows.
@@ -431,7 +431,7 @@ def _neighbors(index: Any, rows: FloatArray) -> IntArray:
     with config_context(
         enable_cython_pairwise_dist=False, working_memory=_WORKING_MEMORY
     ):
-        return np.asarray(index.kneighbors(rows, return_distance=False))
+        return np.asarray(index.kneighbors(rows, n_neighbors, return_distance=False))
 
 
 def _leading(
