@@ -14,6 +14,7 @@ from linkwise.baselines._metric_lcvqe import MetricLCVQE
 from linkwise.baselines._mmc import MMC
 from linkwise.baselines._mpck_means import MPCKMeans
 from linkwise.baselines._npk import NPK
+from linkwise.baselines._pair_network import PairNetwork
 from linkwise.baselines._pck_means import PCKMeans
 from linkwise.baselines._rca import RCA
 from linkwise.baselines._seeded_kmeans import ConstrainedKMeans, SeededKMeans
@@ -33,6 +34,7 @@ __all__ = [
     "MPCKMeans",
     "MetricLCVQE",
     "PCKMeans",
+    "PairNetwork",
     "SSKKMeans",
     "SeededKMeans",
 ]

@@ -24,7 +24,27 @@ class CentreResult(NamedTuple):
     converged: bool
 
 
-class CentreClusterer(ConstrainedClusterer):
+class DenseClusterer(ConstrainedClusterer):
+    """Methods that take dense rows of float64 alone."""
+
+    def _check_data(self, X, *, reset):
+        """Return X as a dense array of float64."""
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def __sklearn_tags__(self):
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+class CentreClusterer(DenseClusterer):
     """The shared part of ``fit``, and prediction by the nearest centre.
 
     A subclass has ``_cluster(given, X)``, which returns a CentreResult; X is the data
@@ -63,22 +83,6 @@ class CentreClusterer(ConstrainedClusterer):
             return distances.argmin(axis=1)
 
         return self._predict_blocks(X, nearest_centre)
-
-    def _check_data(self, X, *, reset):
-        """Return X as a dense array of float64."""
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            ensure_min_samples=2 if reset else 1,
-        )
-
-    def __sklearn_tags__(self):
-        """Return scikit-learn's tags."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
 
 def squared_distances(X: FloatArray, centres: FloatArray) -> FloatArray:

@@ -225,13 +225,26 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         rng = as_generator(getattr(self, "random_state", 0))
         return FitInput(X, y, data, sample_weight, pairs, closure, rng)
 
-    def _fit_in_one_task(self, given, cluster):
-        """Set what ``cluster(given)`` returns; callbacks see one task."""
+    def _fit_in_one_task(self, given, cluster, max_parts=0):
+        """Set what ``cluster(given)`` returns; callbacks see one task.
+
+        Of a task of several parts they see each: ``cluster(given, end_part)`` calls
+        ``end_part()`` after every one, and leaves the rest out if that says True.
+        """
         data = {"estimator": self, "X": given.X, "y": given.y}
-        context = self._init_callback_context()
+        context = self._init_callback_context(max_subtasks=max_parts)
         context.call_on_fit_task_begin(**data)
+
+        def end_part():
+            part = context.subcontext(task_name="part")
+            part.call_on_fit_task_begin(**data)
+            return bool(
+                part.call_on_fit_task_end(**data, reconstruction_attributes=None)
+            )
+
         with one_blas_thread():
-            self._set_attributes(cluster(given))
+            parts = (end_part,) if max_parts else ()
+            self._set_attributes(cluster(given, *parts))
         context.call_on_fit_task_end(**data, reconstruction_attributes={})
         return self
 

@@ -103,13 +103,15 @@ def _methods() -> dict[str, Method]:
         "NPK": baselines.NPK,
         "CCL": baselines.ConstrainedCompleteLink,
     }
-    learner = baselines.MetricLCVQE
+    learner, network = baselines.MetricLCVQE, baselines.PairNetwork
     return {
         "k-means": _kmeans,
         **{name: clusterer(rival, standardise=True) for name, rival in rivals.items()},
         "ITML+LCVQE": clusterer(learner, standardise=True, metric="itml"),
         "MMC+LCVQE": clusterer(learner, standardise=True, metric="mmc"),
         "RCA+LCVQE": clusterer(learner, standardise=True, metric="rca"),
+        "KCL": clusterer(network, standardise=True, loss="kcl"),
+        "MCL": clusterer(network, standardise=True, loss="mcl"),
         "KernelCSC": clusterer(estimators.KernelCSC),
         "SingleKernelCSC": clusterer(estimators.SingleKernelCSC),
         "MahalanobisCSC": clusterer(estimators.MahalanobisCSC),
