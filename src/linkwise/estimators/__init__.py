@@ -1,5 +1,6 @@
 """The doors: scikit-learn estimators that cluster under constraints."""
 
+from linkwise.estimators._centre_distances import centre_distances
 from linkwise.estimators._constrained_kernel_kmeans import ConstrainedKernelKMeans
 from linkwise.estimators._kernel_csc import KernelCSC
 from linkwise.estimators._mahalanobis_csc import MahalanobisCSC
@@ -11,5 +12,6 @@ __all__ = [
     "KernelCSC",
     "MahalanobisCSC",
     "SingleKernelCSC",
+    "centre_distances",
     "row_map",
 ]

@@ -71,14 +71,7 @@ def row_map(model, X, *, max_exact=3000, n_landmarks=300, random_state=0):
     >>> row_map(model, X).shape
     (150, 2)
     """
-    if isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model) > 1 else X
-        model = model[-1]
-    if is_dask_collection(X):
-        raise TypeError(
-            "X is a Dask collection, which row_map does not take: bring the rows, or "
-            "some of them, into memory with X.compute()."
-        )
+    model, X = last_step(model, X)
     rng = as_generator(random_state)
     with one_blas_thread():
         gram = _given_gram(model, X)
@@ -125,23 +118,35 @@ def _geometry(model, X, rng):
             return model._scaled(rows.toarray() if issparse(rows) else rows)
 
     else:
-        X = _columns(X)
-        view = None if issparse(X) else _standardized(X, rng)
+        X, points = plain_rows(X, rng)
         between = _inner_products
 
         def check(rows, reset):
             return rows
 
-        def points(rows):
-            return rows if view is None else view.transform(rows).values
+    n_samples, read = reader(X, check)
+    return _Geometry(n_samples, lambda rows: points(read(rows)), between)
 
+
+def last_step(model, X):
+    """Return the clusterer of a model and the rows that it gets, in memory."""
+    if is_dask_collection(X):
+        raise TypeError(
+            "X is a Dask collection: bring the rows, or some of them, into memory with "
+            "X.compute()."
+        )
+    if not isinstance(model, Pipeline):
+        return model, X
+    return model[-1], X if len(model) == 1 else model[:-1].transform(X)
+
+
+def reader(X, check):
+    """Return the number of rows, and what reads some of them, checked."""
     if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0:
         # Checked some at a time: a mapped file may be larger than memory.
-        return _Geometry(
-            len(X), lambda rows: points(check(X[rows], reset=False)), between
-        )
+        return len(X), lambda rows: check(X[rows], reset=False)
     data = check(X, reset=False)
-    return _Geometry(n_rows(data), lambda rows: points(rows_of(data, rows)), between)
+    return n_rows(data), lambda rows: rows_of(data, rows)
 
 
 def _columns(X):
@@ -153,11 +158,20 @@ def _columns(X):
     )
 
 
-def _standardized(X, rng):
-    """Return the view of standardised columns, of many rows learnt from a sample."""
+def plain_rows(X, rng):
+    """Return rows as one matrix, and what makes their columns comparable.
+
+    Of many rows, means and deviations are those of a sample; sparse rows are left as
+    they are.
+    """
+    X = _columns(X)
+    if issparse(X):
+        return X, lambda rows: rows
+    some = X
     if len(X) > _ROWS_FOR_DIRECTIONS:
-        X = X[_drawn(len(X), _ROWS_FOR_DIRECTIONS, rng)]
-    return Standardized().fit(in_double(X))
+        some = X[_drawn(len(X), _ROWS_FOR_DIRECTIONS, rng)]
+    view = Standardized().fit(in_double(some))
+    return X, lambda rows: view.transform(rows).values
 
 
 def _inner_products(left, right):
