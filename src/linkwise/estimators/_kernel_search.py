@@ -271,7 +271,7 @@ class KernelClusterer(ConstrainedClusterer):
 # Part of the memory that folds of the pairs may use, where views are learnt anew.
 _MEMORY_FOR_FOLDS = 0.25
 # Relative objective, 1 for a random clustering, from which on labels are not credible.
-_HARDLY_COMPACT = 0.99
+HARDLY_COMPACT = 0.99
 
 
 class KernelSearchClusterer(KernelClusterer, SearchClusterer):
@@ -474,7 +474,7 @@ class KernelSearchClusterer(KernelClusterer, SearchClusterer):
         weights = self.history_.iloc[:, 3:].to_numpy()
         chosen = int((weights == self.kernel_weights_).all(axis=1).argmax())
         best = self.history_["objective"].iloc[chosen]
-        if best > _HARDLY_COMPACT:
+        if best > HARDLY_COMPACT:
             warn_caller(
                 "The chosen clusters are hardly more compact than random ones "
                 f"(relative objective {best:.3f}): under such a kernel all rows are "
