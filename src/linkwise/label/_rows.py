@@ -1,0 +1,157 @@
+"""What the page shows of rows: cells as text, pictures by row number."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+# Letters of a cell that are sent unless all are asked for.
+MAX_LETTERS = 2_000
+_MAX_IMAGE_BYTES = 20 * 2**20
+# A picture is what begins like one. SVG, which can hold scripts, is none.
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+
+class Picture(NamedTuple):
+    """The content of an image file."""
+
+    content: bytes
+    kind: str  # such as image/png
+
+
+Pictures = Callable[[int], Picture | None]
+
+
+class Rows:
+    """The rows of a table as a person sees them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The cells.
+    ids : sequence
+        Names of the rows.
+    show : sequence of str, optional
+        Columns that are shown at once; the others are folded. All by default.
+    pictures : callable, optional
+        Returns the picture of a row number, or None.
+    """
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        ids: Sequence[Any],
+        show: Sequence[str] = (),
+        pictures: Pictures | None = None,
+    ) -> None:
+        self.frame, self.ids = frame, ids
+        self.columns = [str(name) for name in frame.columns]
+        first = [self.columns.index(name) for name in show]
+        rest = [at for at in range(len(self.columns)) if at not in first]
+        self._order = [*first, *rest]
+        self.n_shown = len(first) if show else len(self.columns)
+        self.pictures = pictures
+        self._sorted = {
+            at: np.sort(values[~np.isnan(values)])
+            for at in range(len(self.columns))
+            if (values := _numbers(frame.iloc[:, at])) is not None
+        }
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.frame)
+
+    def shown(self, row: int) -> dict[str, Any]:
+        """Return a row as the page takes it."""
+        return {
+            "row": row,
+            "id": str(self.ids[row]),
+            "cells": [self._cell(row, at) for at in self._order],
+            "picture": self.pictures is not None,
+        }
+
+    def _cell(self, row: int, at: int) -> dict[str, Any]:
+        text = self.text(row, at)
+        cell: dict[str, Any] = {"column": at, "text": text[:MAX_LETTERS]}
+        if len(text) > MAX_LETTERS:
+            cell["letters"] = len(text)
+        if at in self._sorted and text:
+            value = float(self.frame.iloc[row, at])  # type: ignore[arg-type]
+            known = self._sorted[at]
+            below, up_to = (known.searchsorted(value, side) for side in ("left", "right"))
+            cell["value"] = value
+            cell["percentile"] = round(100 * (below + up_to) / 2 / max(1, len(known)))
+        return cell
+
+    def text(self, row: int, column: int) -> str:
+        """Return a whole cell as text; empty where there is a gap."""
+        value: Any = self.frame.iloc[row, column]
+        text = "" if value is None or value is pd.NA or value != value else str(value)
+        # Half a pair of surrogates cannot be sent.
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+    def short(self, row: int) -> str:
+        """Return a row in one line."""
+        cells = (self.text(row, at)[:80] for at in self._order[: self.n_shown])
+        return " · ".join(cell for cell in cells if cell)[:160]
+
+
+def _numbers(column: "pd.Series[Any]") -> Any:
+    """Return a column as floats, None if it holds no numbers."""
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return None
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values if np.isfinite(values[~np.isnan(values)]).all() else None
+
+
+def pictures_in(folder: Path, frame: pd.DataFrame, ids: Sequence[Any]) -> Pictures:
+    """Return a function that finds the picture of a row in a folder.
+
+    A file is named by a cell of its row, or by its id with the ending of an image.
+    What lies outside the folder, also through a link, or is no image, is not read.
+    """
+    root = folder.resolve()
+    texts = [at for at in range(frame.shape[1]) if _may_name_files(frame.iloc[:, at])]
+
+    def find(row: int) -> Picture | None:
+        cells = (frame.iloc[row, at] for at in texts)
+        names = [cell for cell in cells if isinstance(cell, str) and 0 < len(cell) < 256]
+        names += [f"{ids[row]}{ending}" for ending in _ENDINGS]
+        for name in names:
+            found = _read_image(root, name)
+            if found is not None:
+                return found
+        return None
+
+    return find
+
+
+def _may_name_files(column: "pd.Series[Any]") -> bool:
+    return not pd.api.types.is_numeric_dtype(column)
+
+
+def _read_image(root: Path, name: str) -> Picture | None:
+    """Return a picture inside a folder, None if there is none of that name."""
+    try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root) or not path.is_file():
+            return None
+        if path.stat().st_size > _MAX_IMAGE_BYTES:
+            return None
+        content = path.read_bytes()
+    except (OSError, ValueError):  # no such name can be, or it may not be read
+        return None
+    for begin, kind in _MAGIC:
+        if content.startswith(begin):
+            is_other = kind == "image/webp" and content[8:12] != b"WEBP"
+            return None if is_other else Picture(content, kind)
+    return None
