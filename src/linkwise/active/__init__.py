@@ -6,7 +6,7 @@ has no screen: people, programs and experiments drive the same one.
 
 from linkwise.active._answers import Answer
 from linkwise.active._clusterer import ActiveClusterer
-from linkwise.active._fitting import FitStopped, Fitting
+from linkwise.active._fitting import FitStopped, Fitting, is_fit_due
 from linkwise.active._language_model import LanguageModel
 from linkwise.active._log import LogError
 from linkwise.active._oracles import OracleError, Truth, run
@@ -31,5 +31,6 @@ __all__ = [
     "Told",
     "Truth",
     "View",
+    "is_fit_due",
     "run",
 ]

@@ -49,16 +49,19 @@ class Corrections:
         chosen = self._check_rows(rows)
         target = self._medoid(self._members(to))
         labels = self._state.labels
+        left = {
+            c: self._medoid(np.setdiff1d(np.flatnonzero(labels == c), chosen))
+            for c in np.unique(labels[chosen]).tolist()
+            if c != to
+        }
         pairs = []
         for row in chosen.tolist():
             if row == target:
                 continue
             pairs.append((row, target, True))
-            if labels[row] != to:
-                others = self._members(labels[row])
-                source = self._medoid(np.setdiff1d(others, chosen))
-                if source is not None:
-                    pairs.append((row, source, False))
+            source = left.get(int(labels[row]))
+            if source is not None:
+                pairs.append((row, source, False))
         self._correct("move", pairs, rows=self._names(chosen), to=int(to))
 
     def confirm(self: Any, cluster: int, *, complete: bool = False) -> None:

@@ -13,6 +13,15 @@ from linkwise.constraints import Constraints
 from linkwise.engines import engine_for
 from linkwise.exceptions import ConstraintWarning
 
+# Answers after which clusters are made anew: the first times, then each so many.
+_FIT_AT = (5, 15)
+_FIT_EVERY = 20
+
+
+def is_fit_due(n_answers: int) -> bool:
+    """Tell whether clusters are to be made anew after so many answers."""
+    return n_answers in _FIT_AT or (n_answers > 0 and n_answers % _FIT_EVERY == 0)
+
 
 class FitStopped(Exception):
     """A fit was given up because its result is no longer wanted."""

@@ -82,6 +82,14 @@ class Log:
         self.close()
 
 
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """Return the events of a log that nobody has to be the writer of."""
+    events, _ = _parse(path.read_bytes(), path)
+    if not events:
+        raise LogError(f"{path} holds no session.")
+    return events
+
+
 def _parse(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
     """Return the events, and where the last whole line ends."""
     events: list[dict[str, Any]] = []

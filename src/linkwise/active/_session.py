@@ -19,6 +19,7 @@ from linkwise.active._fitting import Fitting, last_step
 from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
 from linkwise.active._log import SCHEMA, Log, LogError
+from linkwise.active._people import Agreement, agreement_of, answers_of
 from linkwise.active._state import (
     MEANING,
     REMOVED,
@@ -253,6 +254,23 @@ class Session(Corrections):
         name += f":{of}" if kind == "again" else ""
         return Question(i, j, name, kind, p)
 
+    def is_open(self, question: Question) -> bool:
+        """Tell whether the answer to a question is still to be had."""
+        if question.kind == "again":
+            of = int(question.id.split(":")[-1])
+            return of in self._state.answers and self._state.support[of] == 1
+        return self._view().is_open(question.i, question.j)
+
+    def recall(self, name: str) -> Question:
+        """Return the question of an id, which an earlier run may have asked."""
+        try:
+            _, i, j, *of = map(int, name.split(":"))
+        except ValueError:
+            raise ValueError(f"question={name!r} is no id of a question.") from None
+        if not 0 <= i < len(self.ids) or not 0 <= j < len(self.ids) or i == j:
+            raise ValueError(f"question={name!r} names no two rows.")
+        return Question(i, j, name, "again" if of else "pair")
+
     def _extra_question(self) -> list[Question]:
         """Return a check, or a question that is asked again, where one is due."""
         n = len(self._state.answers)
@@ -479,6 +497,38 @@ class Session(Corrections):
             key=lambda a: (self._state.support[a.event], beliefs.get(a.event, 0.5)),
         )
 
+    # Other people
+
+    def agreement(self) -> Agreement:
+        """Return how far people agree on pairs that several of them have judged."""
+        return agreement_of(self.log.events)
+
+    def join(self, path: str | os.PathLike[str]) -> dict[str, int]:
+        """Take the answers of another log; those taken before are left out.
+
+        Parameters
+        ----------
+        path : path-like
+            Log of a session with the same ids.
+
+        Returns
+        -------
+        dict
+            Number of answers that were ``taken``, that contradict others
+            (``conflicts``), that were here ``before``, and whose rows are ``lost``.
+        """
+        counts = dict.fromkeys(("taken", "conflicts", "before", "lost"), 0)
+        for name, i, j, answer, who in answers_of(path):
+            if self.done(name) is not None:
+                counts["before"] += 1
+            elif i not in self._row_of or j not in self._row_of:
+                counts["lost"] += 1
+            else:
+                with self.signed(who, name):
+                    told = self.tell((i, j), answer)
+                counts["taken" if told.is_stored else "conflicts"] += 1
+        return counts
+
     # Taking back
 
     def undo(self, n: int = 1) -> int:
@@ -623,6 +673,16 @@ class Session(Corrections):
             else:
                 names[at], next_id = next_id, next_id + 1
         return names[own]
+
+    @property
+    def answers(self) -> dict[int, tuple[int, int, bool | None]]:
+        """Two rows and what is said of them (None: unsure), by number of event."""
+        return self._state.answers
+
+    @property
+    def features(self) -> FloatArray:
+        """The rows as they are compared, one column for each column of X or fewer."""
+        return self._features
 
     @property
     def labels_(self) -> IntArray | None:

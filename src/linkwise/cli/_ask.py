@@ -27,9 +27,6 @@ KEYS = {
     "undo": ("z\x7f\x08", "z", "undo"),
     "quit": ("q\x1b\x03\x04", "q", "quit"),
 }
-# Answers after which clusters are made anew: the first times, then each so many.
-_FIT_AT = (5, 15)
-_FIT_EVERY = 20
 # Letters of a cell that are shown.
 _MAX_LETTERS = 600
 
@@ -153,6 +150,8 @@ def _converse(
     session: Any, job: AskJob, table: Table, shown: list[str], screen: Screen
 ) -> None:
     """Ask and take answers until somebody or something ends it."""
+    from linkwise.active import is_fit_due
+
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not screen.as_json
     paint = _Terminal(table, shown) if is_terminal else _Pipe(table, shown, screen)
     n_told, n_fitted, told_enough = 0, 0, False
@@ -177,8 +176,7 @@ def _converse(
             else:
                 paint.follow(word, told.n_implied)
             n_all = session.status().n_answers
-            is_due = n_all in _FIT_AT or n_all % _FIT_EVERY == 0
-            if is_due and n_all != n_fitted:
+            if is_fit_due(n_all) and n_all != n_fitted:
                 n_fitted = n_all
                 paint.say("Clustering ...")
                 with screen.notes_of_warnings():

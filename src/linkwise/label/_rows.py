@@ -87,7 +87,9 @@ class Rows:
         if at in self._sorted and text:
             value = float(self.frame.iloc[row, at])  # type: ignore[arg-type]
             known = self._sorted[at]
-            below, up_to = (known.searchsorted(value, side) for side in ("left", "right"))
+            below, up_to = (
+                known.searchsorted(value, side) for side in ("left", "right")
+            )
             cell["value"] = value
             cell["percentile"] = round(100 * (below + up_to) / 2 / max(1, len(known)))
         return cell
@@ -124,7 +126,9 @@ def pictures_in(folder: Path, frame: pd.DataFrame, ids: Sequence[Any]) -> Pictur
 
     def find(row: int) -> Picture | None:
         cells = (frame.iloc[row, at] for at in texts)
-        names = [cell for cell in cells if isinstance(cell, str) and 0 < len(cell) < 256]
+        names = [
+            cell for cell in cells if isinstance(cell, str) and 0 < len(cell) < 256
+        ]
         names += [f"{ids[row]}{ending}" for ending in _ENDINGS]
         for name in names:
             found = _read_image(root, name)
