@@ -32,9 +32,8 @@ class _Files(http.server.SimpleHTTPRequestHandler):
     """Files of the package, and of this folder at /tests/, with the page's policy."""
 
     def translate_path(self, path):
-        name = path.split("?")[0].rpartition("/")[2]
         folder = Path(__file__).parent if path.startswith("/tests/") else STATIC
-        return str(folder / name)
+        return str(folder / path.removeprefix("/tests/").lstrip("/"))
 
     def end_headers(self):
         self.send_header("Content-Security-Policy", POLICY)

@@ -222,3 +222,16 @@ test("no row and a single spot have all the room", () => {
   assert.equal(spacingOf(new Uint16Array(0)), 65535);
   assert.equal(spacingOf(Uint16Array.from([3, 4, 3, 4])), 65535);
 });
+
+test("a view of all points stays one on another screen; one that was moved stays where it is", () => {
+  const view = new View(boundsOf(Uint16Array.from([0, 0, 1000, 500])), 800, 600, 20);
+  view.resize(300, 900);
+  assert.ok(Math.abs(view.screenX(0) - 20) < 1e-9 && Math.abs(view.screenX(1000) - 280) < 1e-9);
+  view.zoomAt(2, 100, 100);
+  const { scale, centreX, centreY } = view;
+  view.resize(800, 600);
+  assert.deepEqual([view.scale, view.centreX, view.centreY], [scale, centreX, centreY]);
+  view.reset();
+  view.resize(1040, 600);
+  assert.ok(Math.abs(view.screenX(1000) - 1020) < 1e-9);
+});

@@ -1,6 +1,9 @@
 // Points without WebGL: shapes are drawn once for each colour and stamped into the pixels.
 
+import { clamp } from "./map_geometry.js";
 import { distanceTo, outlineOf, REACH } from "./map_look.js";
+
+const PARTS = 3; // a pixel has so many places across, and down, for the middle of a shape
 
 export class CanvasPoints {
   constructor() {
@@ -37,21 +40,23 @@ export class CanvasPoints {
     const pixels = new Uint8Array(image.data.buffer);
     const nColors = palette.length / 4;
     const look = { radius, outline, opacity, ink: colors.ink, width };
-    const stamps = new Array(nColors + 1); // the last one is for rows without a cluster
+    const stamps = new Array((nColors + 1) * PARTS * PARTS); // the last for rows without label
     const scale = view.scale * ratio;
     const n = rows ? rows.length : labels.length;
     for (let p = 0; p < n; p++) {
       const row = rows ? rows[p] : p;
-      const x = Math.floor(width / 2 + (xy[2 * row] - view.centreX) * scale);
-      const y = Math.floor(height / 2 - (xy[2 * row + 1] - view.centreY) * scale);
+      const left = width / 2 + (xy[2 * row] - view.centreX) * scale;
+      const top = height / 2 - (xy[2 * row + 1] - view.centreY) * scale;
+      const [x, y] = [Math.floor(left), Math.floor(top)];
+      const [partX, partY] = [Math.floor((left - x) * PARTS), Math.floor((top - y) * PARTS)];
       const k = Math.min(labels[row], nColors);
-      if (stamps[k] === undefined) {
+      const which = (k * PARTS + partY) * PARTS + partX;
+      if (stamps[which] === undefined) {
         const shape = k < nColors ? palette[4 * k + 3] : 0;
         const color = k < nColors && !muted ? palette.slice(4 * k, 4 * k + 3) : colors.muted;
-        stamps[k] = makeStamp(shape, [...color], look);
+        stamps[which] = makeStamp(shape, [...color], look, partX, partY);
       }
-      const stamp = stamps[k];
-      const { reach, spots } = stamp;
+      const { reach, spots } = stamps[which];
       if (x < -reach || y < -reach || x >= width + reach || y >= height + reach) continue;
       const whole = x >= reach && y >= reach && x < width - reach && y < height - reach;
       const origin = y * width + x;
@@ -65,9 +70,6 @@ export class CanvasPoints {
       }
     }
   }
-  destroy() {
-    this.canvas.remove();
-  }
 }
 
 function within(x, y, width, height) {
@@ -75,16 +77,17 @@ function within(x, y, width, height) {
 }
 
 /** Pixels that a shape touches: for each dx, dy, dx + dy * width, cover, red, green, blue. */
-function makeStamp(shape, fill, { radius, outline, opacity, ink, width }) {
+function makeStamp(shape, fill, { radius, outline, opacity, ink, width }, partX, partY) {
   const edge = outlineOf(fill, ink);
-  const reach = Math.ceil(REACH * radius);
+  const reach = Math.ceil(REACH * radius + 0.5);
   const spots = [];
   for (let dy = -reach; dy <= reach; dy++) {
     for (let dx = -reach; dx <= reach; dx++) {
-      const pixels = radius * distanceTo(shape, dx / radius, -dy / radius);
-      const cover = Math.round(256 * opacity * Math.min(Math.max(0.5 - pixels, 0), 1));
+      const [x, y] = [dx + 0.5 - (partX + 0.5) / PARTS, dy + 0.5 - (partY + 0.5) / PARTS];
+      const pixels = radius * distanceTo(shape, x / radius, -y / radius);
+      const cover = Math.round(256 * opacity * clamp(0.5 - pixels, 0, 1));
       if (cover === 0) continue;
-      const inner = outline > 0 ? Math.min(Math.max(0.5 - pixels - outline, 0), 1) : 1;
+      const inner = outline > 0 ? clamp(0.5 - pixels - outline, 0, 1) : 1;
       const color = edge.map((value, k) => Math.round(value + (fill[k] - value) * inner));
       spots.push(dx, dy, dx + dy * width, cover, ...color);
     }

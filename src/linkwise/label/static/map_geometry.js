@@ -52,12 +52,13 @@ export class View {
   constructor(bounds = boundsOf([]), width = 1, height = 1, padding = 24) {
     this.bounds = bounds;
     this.padding = padding;
+    this.untouched = true; // by people: shows all points
     this.resize(width, height);
-    this.reset();
   }
 
-  /** Take the size of the screen; what is in its middle stays there. */
+  /** Take the size of the screen. A view of all points stays one, others keep their middle. */
   resize(width, height) {
+    if (width === this.width && height === this.height) return;
     this.width = width;
     this.height = height;
     const { left, right, bottom, top } = this.bounds;
@@ -67,6 +68,7 @@ export class View {
     const whole = Math.min(room(width), room(height)) / TOP;
     const scale = Math.min(scaleX, scaleY);
     this.fitScale = Number.isFinite(scale) ? scale : whole;
+    if (this.untouched) this.reset();
   }
 
   /** Show all points. */
@@ -75,6 +77,7 @@ export class View {
     this.centreX = (left + right) / 2;
     this.centreY = (bottom + top) / 2;
     this.scale = this.fitScale;
+    this.untouched = true;
   }
 
   get zoom() {
@@ -100,6 +103,7 @@ export class View {
   /** Move what is shown by so many pixels; the middle stays within the points' box. */
   pan(right, down) {
     const { left, right: end, bottom, top } = this.bounds;
+    this.untouched = false;
     this.centreX = clamp(this.centreX - right / this.scale, left, end);
     this.centreY = clamp(this.centreY + down / this.scale, bottom, top);
   }

@@ -24,13 +24,12 @@ export class Overlay {
   /** Must-links are lines, cannot-links dashed; broken ones are red with a cross on top. */
   drawPairs(frame, { xy, ends, kinds }) {
     const { context, view } = this.#clear(frame);
-    context.lineCap = "round";
     for (const kind of [0, CANNOT_LINK, BROKEN, BROKEN | CANNOT_LINK]) {
       const broken = (kind & BROKEN) !== 0;
       context.strokeStyle = css(broken ? frame.colors.broken : frame.colors.line);
       context.globalAlpha = broken ? 0.95 : 0.7;
       context.lineWidth = broken ? 2 : 1.25;
-      context.setLineDash((kind & CANNOT_LINK) !== 0 ? [5, 5] : []);
+      context.setLineDash((kind & CANNOT_LINK) !== 0 ? [6, 5] : []);
       context.beginPath();
       const middles = [];
       for (let p = 0; p < kinds.length; p++) {
@@ -69,7 +68,7 @@ export class Overlay {
   }
 
   /** The row under the pointer, moved rows (flash from 1 to 0) and the lasso. */
-  drawMarks(frame, { xy, hover, moved, flash, lasso }) {
+  drawMarks(frame, xy, { hover, moved, lasso }, flash) {
     const { context, view } = this.#clear(frame);
     const ink = css(frame.colors.ink);
     const radius = frame.radius / frame.ratio;
@@ -108,10 +107,6 @@ export class Overlay {
     context.strokeStyle = css(colors.ink);
     context.lineWidth = width;
     context.stroke();
-  }
-
-  destroy() {
-    this.canvas.remove();
   }
 }
 

@@ -151,8 +151,7 @@ export class WebGLPoints {
   }
 
   destroy() {
-    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
-    this.canvas.remove();
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext(); // browsers keep but a few
   }
 }
 
