@@ -71,7 +71,7 @@ def wine():
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Pictures take long, and have tests of their own."""
-    monkeypatch.setattr("linkwise.plots._report._picture", lambda *_: "")
+    monkeypatch.setattr("linkwise.plots._report.picture", lambda *_: "")
 
 
 def test_the_page_says_in_words_what_was_found(wine):

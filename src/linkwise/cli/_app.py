@@ -183,7 +183,15 @@ def cluster(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File for the fitted model, for linkwise predict.",
+            help="File for the fitted model, for linkwise predict and report.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File, .html, for a report to read: clusters, pairs, what to do next.",
             show_default=False,
         ),
     ] = None,
@@ -360,6 +368,7 @@ def cluster(
             n_clusters=parse_n_clusters(clusters, method.value),
             out=out,
             model=model,
+            report=report,
             id_column=id_column,
             wishes=Wishes(
                 columns or [], drop_column or [], kinds_of_columns(as_kind), strict
@@ -412,6 +421,79 @@ def predict(
         screen = Screen(as_json, quiet)
         written = text_options(separator, decimal, encoding, header, sheet)
         run_predict(model, data, out, id_column, drop_column or [], written, screen)
+
+
+@app.command(
+    epilog="Example: linkwise report model.linkwise flowers.csv -c pairs.csv "
+    "--out report.html\n\n"
+    "Exit codes: see linkwise --help."
+)
+def report(
+    context: typer.Context,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="File written by linkwise cluster --model.",
+            show_default=False,
+        ),
+    ],
+    data: DataFile,
+    constraints: Annotated[
+        Path | None,
+        typer.Option(
+            "--constraints",
+            "-c",
+            metavar="PAIRS",
+            callback=lambda path: None if path is None else file_or_stdin(path),
+            help=_PAIRS_HELP,
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="File for the page, .html."),
+    ] = Path("report.html"),
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The same rows as a person knows them, such as texts of which DATA "
+            "holds embeddings; --id-column may name one of its columns then.",
+            show_default=False,
+        ),
+    ] = None,
+    id_column: IdColumn = None,
+    drop_column: DropColumn = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page on the clusters of DATA: what sets them apart, how sure, what next.
+
+    One file of HTML with everything in it. Rows of the fit have the clusters that it
+    gave them; others get those that the model predicts.
+    """
+    with errors_reported(context.obj):
+        from linkwise.cli._report import ReportJob, run_report
+
+        if constraints is not None:
+            refuse_both(data, constraints, "--constraints")
+        job = ReportJob(
+            model=model,
+            data=data,
+            pairs=constraints,
+            out=out,
+            table=table,
+            id_column=id_column,
+            dropped=tuple(drop_column or ()),
+            written=text_options(separator, decimal, encoding, header, sheet),
+        )
+        run_report(job, Screen(as_json, quiet))
 
 
 @app.command(

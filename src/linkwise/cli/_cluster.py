@@ -12,13 +12,16 @@ import linkwise
 from linkwise.cli._data import Table, Wishes, read_features, read_table, row_blocks
 from linkwise.cli._errors import BadInputError, ContradictionError
 from linkwise.cli._outputs import (
+    bytes_writer,
     check_labels_path,
     check_outputs,
+    check_report_path,
     labels_writer,
     model_writer,
     write_all,
 )
 from linkwise.cli._pairs import contradictions, read_pairs
+from linkwise.cli._report import report_of
 from linkwise.cli._scheduler import scheduler_client
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions
@@ -59,6 +62,7 @@ class ClusterJob:
     n_clusters: int | str  # or "auto"
     out: Path
     model: Path | None = None
+    report: Path | None = None
     id_column: str | None = None
     wishes: Wishes = field(default_factory=Wishes)
     written: TextOptions = field(default_factory=TextOptions)
@@ -76,8 +80,9 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     start = time.perf_counter()
     model = make_model(job)
     check_labels_path(job.out)
-    outputs = [job.out] if job.model is None else [job.out, job.model]
-    check_outputs(outputs, [job.data, job.pairs])
+    check_report_path(job.report, "--report")
+    outputs = [job.out, job.model, job.report]
+    check_outputs([p for p in outputs if p is not None], [job.data, job.pairs])
 
     table = read_table(job.data, job.id_column, job.written, screen)
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
@@ -104,6 +109,9 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
         writers.append((job.model, model_writer(_with(preparation, model))))
+    if job.report is not None:
+        page = report_of(model, features, pairs, job.pairs, table, notes, screen)
+        writers.append((job.report, bytes_writer(page)))
 
     found: Any = getattr(model, "n_clusters_", job.n_clusters)
     n_clusters = int(found)
@@ -132,6 +140,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "seconds": time.perf_counter() - start,
         "labels": str(job.out),
         "model": None if job.model is None else str(job.model),
+        "report": None if job.report is None else str(job.report),
     }
     sections = _sections(values, search_line(model, fit_seconds))
     write_all(writers, lambda: screen.report(values, sections))
@@ -307,4 +316,6 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         sections.insert(_after(sections, "pairs"), ("conflicts", [left_out]))
     if values["model"]:
         sections.append(("model", [values["model"]]))
+    if values["report"]:
+        sections.append(("report", [values["report"]]))
     return sections

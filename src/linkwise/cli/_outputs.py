@@ -30,6 +30,12 @@ def check_labels_path(path: Path) -> None:
         )
 
 
+def check_report_path(path: Path | None, option: str) -> None:
+    """Raise a usage error if a page cannot be written under such a name."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"{path} must end in .html.", param_hint=option)
+
+
 def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
     """Raise if a result could not be written, before the work is done.
 

@@ -35,19 +35,12 @@ def run_predict(
     check_labels_path(out)
     check_outputs([out], [model_path, data])
     with screen.notes_of_warnings():
-        model = _load(model_path)
+        preparation, model = load_model(model_path)
     table = read_table(data, id_column, written, screen)
-    preparation, model = _parts_of(model)
-    if preparation is None:
-        columns = _columns_of(model, model_path, table, dropped, screen)
-        frame = chosen_columns(table, Wishes(columns, dropped))
-        features = check_features(table, frame)
-    else:
-        columns = _needed(preparation, model_path, table, dropped)
-        features = preparation.transform(table.frame[columns])
+    features = features_for(preparation, model, model_path, table, dropped, screen)
     with screen.notes_of_warnings():
         labels = model.predict(features)
-    sizes = cluster_sizes(labels, model.n_clusters)
+    sizes = cluster_sizes(labels, getattr(model, "n_clusters_", model.n_clusters))
     values = {
         "command": "predict",
         "version": linkwise.__version__,
@@ -70,11 +63,21 @@ def run_predict(
     )
 
 
-def _parts_of(model: Any) -> tuple[TablePreparation | None, Any]:
-    """Return the preparation of tables that belongs to a model, and the model."""
-    if isinstance(model, Pipeline):
-        return model["table"], model["cluster"]
-    return None, model
+def features_for(
+    preparation: TablePreparation | None,
+    model: Any,
+    path: Path,
+    table: Table,
+    dropped: Sequence[str],
+    screen: Screen,
+) -> Any:
+    """Return the rows of a table as a model takes them."""
+    if preparation is not None:
+        return preparation.transform(
+            table.frame[_needed(preparation, path, table, dropped)]
+        )
+    columns = _columns_of(model, path, table, dropped, screen)
+    return check_features(table, chosen_columns(table, Wishes(columns, dropped)))
 
 
 def _needed(
@@ -93,19 +96,21 @@ def _needed(
     return names
 
 
-def _load(path: Path) -> Any:
-    """Return the model of a file."""
+def load_model(path: Path) -> tuple[TablePreparation | None, Any]:
+    """Return the preparation of tables that belongs to the model of a file, and it."""
     require_file(path)
     try:
         model = load(path)
     except ModelFileError as error:
         raise BadInputError(str(error)) from None
-    _, own = _parts_of(model)
-    if not isinstance(getattr(own, "n_features_in_", None), int):
+    preparation = None
+    if isinstance(model, Pipeline):
+        preparation, model = model["table"], model["cluster"]
+    if not isinstance(getattr(model, "n_features_in_", None), int):
         raise BadInputError(
             f"{path}: the model was not fitted on one table; use it from Python."
         )
-    return model
+    return preparation, model
 
 
 def _columns_of(

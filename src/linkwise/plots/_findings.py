@@ -1,6 +1,5 @@
 """What is known of a clustering, in numbers, before it is put into words."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -240,12 +239,3 @@ def _disbelieved(model: Any, is_of_fit: bool) -> pd.DataFrame:
     if found is None or not is_of_fit:
         return pd.DataFrame(columns=["i", "j", "kind", "belief"])
     return pd.DataFrame(found)
-
-
-def names_of(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
-    """Return names of the rows: ids, or their numbers."""
-    if ids is None:
-        return [str(row) for row in range(n_rows)]
-    if len(ids) != n_rows:
-        raise ValueError(f"ids has {len(ids)} entries for {n_rows} rows.")
-    return [str(name) for name in ids]

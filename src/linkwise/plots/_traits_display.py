@@ -38,6 +38,23 @@ def clear_traits(traits: pd.DataFrame) -> pd.DataFrame:
     return traits[traits["difference"].abs() >= CLEAR * traits["error"]]
 
 
+def varied_traits(traits: pd.DataFrame, n: int, per_column: int = 4) -> pd.DataFrame:
+    """Return up to n traits of each cluster; others come before a fifth of a column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = ["text"] * 3 + ["age"]
+    >>> traits = pd.DataFrame({"cluster": 0, "column": columns, "value": [*"abc", ""]})
+    >>> varied_traits(traits, 3, per_column=2)["value"].tolist()
+    ['a', 'b', '']
+    """
+    turn = traits.groupby(["cluster", "column"]).cumcount() // per_column
+    order = turn.sort_values(kind="stable").index
+    kept = traits.loc[order].groupby("cluster").head(n)
+    return kept.sort_index()
+
+
 class TraitsDisplay:
     """For each cluster, the columns, values or words that set it apart.
 
@@ -100,7 +117,8 @@ class TraitsDisplay:
             Colours; for light paper by default.
         """
         labels = np.asarray(labels)
-        found = clear_traits(cluster_traits(table, labels, n_largest=n_largest))
+        found = cluster_traits(table, labels, n_largest=5 * n_largest)
+        found = varied_traits(clear_traits(found), n_largest)
         clusters, sizes = np.unique(labels[labels >= 0], return_counts=True)
         counts = dict(zip(clusters.tolist(), sizes.tolist(), strict=True))
         return cls(found, counts).plot(theme=theme)

@@ -1,0 +1,118 @@
+"""The command ``linkwise report``, and the page of ``linkwise cluster --report``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import linkwise
+from linkwise.cli._data import Table, read_table
+from linkwise.cli._errors import BadInputError
+from linkwise.cli._outputs import (
+    bytes_writer,
+    check_outputs,
+    check_report_path,
+    write_all,
+)
+from linkwise.cli._pairs import read_pairs
+from linkwise.cli._screen import Screen, counted
+from linkwise.cli._text_files import TextOptions
+from linkwise.constraints import Constraints
+from linkwise.tables import ColumnNote
+
+
+@dataclass(frozen=True)
+class ReportJob:
+    """What the user asked for."""
+
+    model: Path
+    data: Path
+    pairs: Path | None
+    out: Path
+    table: Path | None = None
+    id_column: str | None = None
+    dropped: Sequence[str] = ()
+    written: TextOptions = field(default_factory=TextOptions)
+
+
+def run_report(job: ReportJob, screen: Screen) -> None:
+    """Write a page on the clusters that a model gives to the rows of a file."""
+    from linkwise.cli._predict import features_for, load_model
+
+    check_report_path(job.out, "--out")
+    inputs = [job.model, job.data, job.pairs, job.table]
+    check_outputs([job.out], [path for path in inputs if path is not None])
+    with screen.notes_of_warnings():
+        preparation, model = load_model(job.model)
+    ids_are_here = job.table is None
+    table = read_table(
+        job.data, job.id_column if ids_are_here else None, job.written, screen
+    )
+    features = features_for(preparation, model, job.model, table, job.dropped, screen)
+    shown = table if job.table is None else _other_table(job, job.table, table, screen)
+    pairs = Constraints() if job.pairs is None else read_pairs(job.pairs, shown)
+    notes = None if preparation is None else preparation.columns_
+    if job.table is not None:
+        notes = None
+    page = report_of(model, features, pairs, job.pairs, shown, notes, screen)
+    values: dict[str, Any] = {
+        "command": "report",
+        "version": linkwise.__version__,
+        "model": str(job.model),
+        "data": str(job.data),
+        "rows": table.n_rows,
+        "pairs": pairs.n_must_link + pairs.n_cannot_link,
+        "report": str(job.out),
+        "bytes": len(page),
+    }
+    sections = [
+        ("data", [counted(table.n_rows, "row")]),
+        ("pairs", [f"{values['pairs']:,}"]),
+        ("report", [f"{job.out}, {len(page) / 1e6:.1f} MB"]),
+    ]
+    write_all([(job.out, bytes_writer(page))], lambda: screen.report(values, sections))
+
+
+def _other_table(job: ReportJob, path: Path, data: Table, screen: Screen) -> Table:
+    """Return the table in which a person knows the rows of the data."""
+    shown = read_table(path, job.id_column, job.written, screen)
+    if shown.n_rows != data.n_rows:
+        raise BadInputError(
+            f"{path} has {counted(shown.n_rows, 'row')}, but {data.path} has "
+            f"{data.n_rows:,}: --table must hold the same rows in the same order."
+        )
+    return shown
+
+
+def report_of(
+    model: Any,
+    features: Any,
+    pairs: Constraints,
+    pairs_path: Path | None,
+    table: Table,
+    notes: list[ColumnNote] | None,
+    screen: Screen,
+) -> bytes:
+    """Return the page on a fitted model, with the names of the files in it."""
+    # It brings matplotlib along, which nothing else here needs.
+    from linkwise.plots import report_page
+
+    n_pairs = pairs.n_must_link + pairs.n_cannot_link
+    lines = [
+        f"{table.path.name}: {counted(table.n_rows, 'row')}, "
+        f"{counted(table.frame.shape[1], 'column')}"
+    ]
+    if pairs_path is not None:
+        lines.append(f"{pairs_path.name}: {counted(n_pairs, 'pair')}")
+    with screen.notes_of_warnings():
+        page = report_page(
+            model,
+            features,
+            pairs,
+            table=table.frame,
+            ids=table.ids,
+            kinds=None if notes is None else {note.name: note.kind for note in notes},
+            title=f"Clusters of {table.path.name}",
+            lines=lines,
+        )
+    return page.encode("utf-8")
