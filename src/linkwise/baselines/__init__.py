@@ -18,6 +18,7 @@ from linkwise.baselines._pair_network import PairNetwork
 from linkwise.baselines._pck_means import PCKMeans
 from linkwise.baselines._rca import RCA
 from linkwise.baselines._seeded_kmeans import ConstrainedKMeans, SeededKMeans
+from linkwise.baselines._skms import SKMS
 from linkwise.baselines._ssk_kmeans import SSKKMeans
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "MMC",
     "NPK",
     "RCA",
+    "SKMS",
     "COPKMeans",
     "ConstrainedCompleteLink",
     "ConstrainedKMeans",

@@ -101,6 +101,7 @@ def _methods() -> dict[str, Method]:
         "MPCK": baselines.MPCKMeans,
         "PCK": baselines.PCKMeans,
         "NPK": baselines.NPK,
+        "SKMS": baselines.SKMS,
         "CCL": baselines.ConstrainedCompleteLink,
     }
     learner, network = baselines.MetricLCVQE, baselines.PairNetwork
