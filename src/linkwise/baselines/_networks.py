@@ -46,7 +46,7 @@ class DenseNetwork:
     def backward(
         self, values: list[FloatArray], slope: FloatArray
     ) -> tuple[list[FloatArray], FloatArray]:
-        """Return the slopes in the parameters, and in the input.
+        """Return the slopes in the parameters, and in what the first layer gives.
 
         Parameters
         ----------
@@ -54,14 +54,21 @@ class DenseNetwork:
             What :meth:`forward` returned.
         slope : ndarray of shape (n, n_out)
             The slope of a loss in the output.
+
+        Returns
+        -------
+        slopes : list of ndarray
+            Those of the parameters.
+        first : ndarray of shape (n, n_first)
+            Times the first weights, transposed, it is the slope in the input.
         """
         slopes: list[FloatArray] = []
         for at in range(len(self.parameters) - 2, -1, -2):
             entered = values[at // 2]
             slopes = [entered.T @ slope, slope.sum(axis=0), *slopes]
-            slope = slope @ self.parameters[at].T
             if at > 0:
-                slope = slope * (entered > 0.0)
+                slope = slope @ self.parameters[at].T
+                slope *= entered > 0.0
         return slopes, slope
 
 

@@ -191,12 +191,16 @@ class PairNetwork(DenseClusterer):
         losses = []
         for batch in batches_of(len(pairs.ends), self.batch_size, self.max_iter, rng):
             some = pairs.at(batch)
-            values = network.forward(X[some.ends.T.ravel()])
-            loss, slope = mean_loss(values[-1], some, **options)
-            descent.step(network.backward(values, slope)[0])
+            # Rows that stand in several pairs pass through the network once.
+            rows, places = np.unique(some.ends.T, return_inverse=True)
+            values = network.forward(X[rows])
+            loss, slope = mean_loss(values[-1][places.ravel()], some, **options)
+            slope_of_row = np.zeros_like(values[-1])
+            np.add.at(slope_of_row, places.ravel(), slope)
+            descent.step(network.backward(values, slope_of_row)[0])
             losses.append(loss)
-        ends, places = np.unique(pairs.ends, return_inverse=True)
-        logits = _outputs(network, X[ends])[places.reshape(-1, 2).T.ravel()]
+        rows, places = np.unique(pairs.ends.T, return_inverse=True)
+        logits = _outputs(network, X[rows])[places.ravel()]
         loss, _ = mean_loss(logits, pairs, **options)
         return _Learned(network, loss, len(losses), _is_at_rest(losses))
 
