@@ -42,8 +42,8 @@ def main() -> None:
     n_clusters = len(np.unique(classes))
     print(
         f"bertopic {bertopic.__version__}, scikit-learn {sklearn.__version__}, "
-        f"linkwise {linkwise.__version__}; {NAME}, {N_FIT} texts, {n_clusters} classes, "
-        f"{N_PAIRS} pairs, half of them must-links"
+        f"linkwise {linkwise.__version__}; {NAME}, {N_FIT} texts, "
+        f"{n_clusters} classes, {N_PAIRS} pairs, half of them must-links"
     )
     settings = {"constraints": pairs, "n_candidates": 300, "random_state": 0}
     clusterers = {
@@ -61,9 +61,9 @@ def main() -> None:
         found, _ = topics.fit_transform(texts[old], embeddings[old])
         seconds = time.perf_counter() - start
         guessed, _ = topics.transform(texts[new], embeddings[new])
+        ari = adjusted_rand_score(classes[test], np.array(found)[test])
         print(
-            f"{name}: ARI {adjusted_rand_score(classes[test], np.array(found)[test]):.3f}"
-            f" on {len(test)} texts without pairs, "
+            f"{name}: ARI {ari:.3f} on {len(test)} texts without pairs, "
             f"{adjusted_rand_score(classes[new], guessed):.3f} on {N_NEW} new texts, "
             f"{len(topics.get_topic_info())} topics, {seconds:.1f} s"
         )

@@ -1,5 +1,7 @@
 """How the guide is built: see the target ``docs`` of the Makefile."""
 
+import re
+
 import linkwise
 
 project = "linkwise"
@@ -67,6 +69,19 @@ def leave_out(app, what, name, obj, skip, options):
     return True if made or foreign else None
 
 
+def plain(app, what, name, obj, options, lines):
+    """Let ``labels_`` and ``|K|`` stand in docstrings without quotes."""
+    in_code = False
+    for at, line in enumerate(lines):
+        in_code = line.lstrip().startswith(">>>") or (in_code and bool(line.strip()))
+        if not in_code:
+            parts = re.split(r"(``.*?``|`[^`]*`)", line)
+            for place in range(0, len(parts), 2):
+                parts[place] = re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", parts[place])
+            lines[at] = "".join(parts)
+
+
 def setup(app):
-    """Connect the hook above."""
+    """Connect the hooks above, the second after numpydoc."""
     app.connect("autodoc-skip-member", leave_out)
+    app.connect("autodoc-process-docstring", plain, priority=600)

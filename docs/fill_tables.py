@@ -1,4 +1,4 @@
-"""Fill the tables of the pages here from CSV files.
+"""Fill the tables of README and of the pages here from CSV files.
 
 A page says where a table comes from, and how it is shown:
 
@@ -57,5 +57,5 @@ def filled(page: Path) -> str:
 
 
 if __name__ == "__main__":
-    for page in sorted(HERE.glob("*.md")):
+    for page in [HERE.parent / "README.md", *sorted(HERE.glob("*.md"))]:
         page.write_text(filled(page))

@@ -2,21 +2,42 @@
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import linkwise
+
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def fill_tables():
-    spec = importlib.util.spec_from_file_location("fill", DOCS / "fill_tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("fill_tables")
+
+
+@pytest.mark.parametrize("name", script("make_summaries").SUMMARIES)
+def test_summaries_are_those_of_the_records(name):
+    made = script("make_summaries").SUMMARIES[name]().to_csv(index=False)
+    assert (DOCS / "experiments" / name).read_text() == made
+
+
+def test_the_tickets_of_the_guide_are_those_of_their_script(monkeypatch, tmp_path):
+    tickets = script("make_tickets")
+    monkeypatch.setattr(tickets, "FOLDER", tmp_path)
+    tickets.main()
+    for path in sorted((DOCS / "data").iterdir()):
+        assert (tmp_path / path.name).read_text() == path.read_text(), path.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -30,6 +51,20 @@ def test_figures_and_pages_that_are_shown_are_there(page):
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
         if not target.startswith(("https://", *made)):
             assert (page.parent / target).exists(), target
+
+
+def test_the_picture_of_the_layers_shows_those_that_are_checked():
+    layers = script("make_layers")
+    path = DOCS.parent / "pyproject.toml"
+    rules = tomllib.loads(path.read_text())["tool"]["importlinter"]["contracts"]
+    checked = [names.replace("linkwise.", "") for names in rules[0]["layers"]]
+    assert [name for name, _ in layers.LAYERS] == checked
+    assert layers.PICTURE.read_text() == layers.picture()
+
+
+def test_the_version_to_cite_is_the_version():
+    cited = (DOCS.parent / "CITATION.cff").read_text()
+    assert f"\nversion: {linkwise.__version__}\n" in cited
 
 
 def test_a_table_is_written_as_asked_for(tmp_path, fill_tables):
