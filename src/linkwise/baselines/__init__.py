@@ -4,6 +4,7 @@ All take ``fit(X, y=None, *, constraints=None)`` like the estimators of linkwise
 work on X as it is: put a ``StandardScaler`` in front where columns differ in scale.
 """
 
+from linkwise.baselines._adaptive_ssk_kmeans import AdaptiveSSKKMeans
 from linkwise.baselines._cobras import COBRAS
 from linkwise.baselines._complete_link import ConstrainedCompleteLink
 from linkwise.baselines._cop_kmeans import COPKMeans
@@ -29,6 +30,7 @@ __all__ = [
     "NPK",
     "RCA",
     "SKMS",
+    "AdaptiveSSKKMeans",
     "COPKMeans",
     "ConstrainedCompleteLink",
     "ConstrainedKMeans",

@@ -164,7 +164,7 @@ default="ratio_association"
         """Return the fitted attributes."""
         gamma = None
         if callable(self.affinity):
-            kernel = _AffinityToRows(self.affinity, Raw(), Raw().transform(given.data))
+            kernel = AffinityToRows(self.affinity, Raw(), Raw().transform(given.data))
             gram = _checked(kernel.gram(given.data))
         elif self._is_pairwise():
             gram, kernel = _checked(np.array(given.data, dtype=np.float64)), None
@@ -214,7 +214,7 @@ default="ratio_association"
                 scores.append(held_out.score(result.labels, closed=False))
             best = int(np.argmax(scores))
         _fill(gram, kernels[best], distances)
-        return gram, _AffinityToRows(kernels[best], view, points)
+        return gram, AffinityToRows(kernels[best], view, points)
 
     def _cluster(self, gram, pairs, closure, rng):
         """Return the clustering under an affinity, which is overwritten, and its graph.
@@ -297,7 +297,7 @@ class Graph(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _AffinityToRows:
+class AffinityToRows:
     """The affinities of new rows to the training rows."""
 
     kernel: Any

@@ -100,6 +100,7 @@ def _methods() -> dict[str, Method]:
         "HMRF": baselines.HMRFKMeans,
         "MPCK": baselines.MPCKMeans,
         "PCK": baselines.PCKMeans,
+        "Adaptive-SSK": baselines.AdaptiveSSKKMeans,
         "NPK": baselines.NPK,
         "SKMS": baselines.SKMS,
         "CCL": baselines.ConstrainedCompleteLink,
