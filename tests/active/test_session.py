@@ -35,6 +35,7 @@ class TestTelling:
         assert session.tell((1, 2), True).n_implied == 2
         assert session.tell((2, 3), "different").n_implied == 3
         assert session.tell((3, 4), "same").n_implied == 4
+        assert session.n_follow == 10
         assert session.constraints_ == Constraints([(0, 1), (1, 2), (3, 4)], [(2, 3)])
 
     def test_unsure_is_no_pair(self):

@@ -7,6 +7,7 @@ import pytest
 from tests.label.pages import Page, X, Y
 
 from linkwise.active import FitStopped
+from linkwise.label._desk import _least_share
 
 
 def words_of(desk):
@@ -300,6 +301,11 @@ class TestFits:
             for row in range(1, len(X)):
                 page.desk.session.tell(("r0", f"r{row}"), "same")
         assert page.state()["question"] is None
+
+
+def test_the_least_share_is_wilsons():
+    assert _least_share(18, 20) == pytest.approx(0.699, abs=1e-3)
+    assert _least_share(0, 5) == 0.0 and _least_share(0, 0) is None
 
 
 def test_a_full_disk_is_told_and_nothing_counts(page, monkeypatch):

@@ -437,6 +437,19 @@ class Session(Corrections):
         )
         return inside + between
 
+    @property
+    def n_follow(self) -> int:
+        """Number of pairs whose answer is known, or follows from others."""
+        known = self._state.known
+        sizes = {group: len(known.members(group)) for group in known.groups()}
+        inside = sum(size * (size - 1) // 2 for size in sizes.values())
+        return inside + sum(
+            size * sizes[other]
+            for group, size in sizes.items()
+            for other in known.different_from(group)
+            if other > group
+        )
+
     def skip(self, question: Question) -> None:
         """Leave a question out; it does not come again."""
         i, j = self._name(question.i), self._name(question.j)

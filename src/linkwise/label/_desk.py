@@ -1,5 +1,6 @@
 """The session as the page sees it: questions, answers, clusters, one at a time."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -102,6 +103,8 @@ class Desk:
             "criterion": session.criterion,
             "who": self.who,
             "status": numbers,
+            "check_least": _least_share(*status.check),
+            "follow": session.n_follow,
             "question": self._as_json(self.question(client)),
             "conflicts": [self._conflict(c) for c in session.conflicts()],
             "last": self._last(),
@@ -307,3 +310,13 @@ class Desk:
         if is_fit_due(n_answers) and n_answers != self._n_fitted:
             self._n_fitted = n_answers
             self.worker.want()
+
+
+def _least_share(n_right: int, n_all: int) -> float | None:
+    """Return the lower end of Wilson's 95 % interval of a share."""
+    if n_all == 0:
+        return None
+    share, z = n_right / n_all, 1.96
+    middle = share + z * z / (2 * n_all)
+    half = z * math.sqrt(share * (1 - share) / n_all + z * z / (4 * n_all * n_all))
+    return max(0.0, (middle - half) / (1 + z * z / n_all))

@@ -1,0 +1,99 @@
+// Requests. The token comes in the fragment of the address, which is never sent, and goes as a header.
+
+import { byId } from "./dom.js";
+
+const token = (location.hash.slice(1) || sessionStorage.getItem("linkwise-token")) ?? "";
+sessionStorage.setItem("linkwise-token", token); // for a reload of this tab alone
+history.replaceState(null, "", location.pathname);
+
+const hex = (n) => [...crypto.getRandomValues(new Uint8Array(n))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+export const client = hex(8);
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const headers = { Authorization: `Bearer ${token}` };
+
+export function banner(text) {
+  const node = byId("banner");
+  node.textContent = text;
+  node.hidden = text === "";
+}
+
+export class Refused extends Error {
+  constructor(status, body) {
+    super(body.error ?? `The server answered ${status}.`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+async function request(path, options) {
+  for (let pause = 100; ; pause = Math.min(2 * pause, 2000)) {
+    let answer = null;
+    try {
+      answer = await fetch(`/api/${path}`, { cache: "no-store", ...options });
+    } catch {
+      banner("The server is gone. What you did last is kept here and sent when it is back: start linkwise label again.");
+      await wait(pause);
+      continue;
+    }
+    banner("");
+    if (answer.ok) return answer;
+    const body = await answer.json().catch(() => ({}));
+    if (answer.status === 401) banner("The token is wrong: open the address that linkwise label has printed.");
+    throw new Refused(answer.status, body);
+  }
+}
+
+export const get = (path) => request(path, { headers });
+export const getJSON = async (path) => (await get(path)).json();
+
+// Changes have a number of their own, so that one that is sent twice counts once.
+export async function post(path, values = {}) {
+  const who = byId("who").value.trim();
+  const body = JSON.stringify({ client, attempt: hex(16), ...(who ? { who } : {}), ...values });
+  const answer = await request(path, { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body });
+  return answer.json();
+}
+
+// Calls onNews for every message, for ever; after a break it goes on by itself.
+export async function follow(onNews) {
+  for (let pause = 100; ; pause = Math.min(2 * pause, 2000)) {
+    try {
+      const answer = await fetch("/api/events", { headers, cache: "no-store" });
+      if (answer.status === 401) return;
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        pause = 100;
+        const parts = (rest + value).split("\n\n");
+        rest = parts.pop();
+        for (const part of parts) if (part.startsWith("data: ")) onNews(JSON.parse(part.slice(6)));
+      }
+    } catch { /* the server is gone for a while */ }
+    await wait(pause);
+  }
+}
+
+const pictures = new Map();
+export function picture(row) {
+  if (!pictures.has(row)) {
+    if (pictures.size >= 60) {
+      const [oldest, address] = pictures.entries().next().value;
+      pictures.delete(oldest);
+      address.then((url) => url && URL.revokeObjectURL(url));
+    }
+    pictures.set(row, get(`pictures/${row}`).then((answer) => answer.blob()).then((blob) => URL.createObjectURL(blob)).catch(() => null));
+  }
+  return pictures.get(row);
+}
+
+export async function download(name) {
+  const blob = await (await get(`export/${name}`)).blob();
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
