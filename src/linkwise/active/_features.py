@@ -47,7 +47,8 @@ def as_features(
     columns = [str(name) for name in X.columns]
     is_plain = all(pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes)
     if is_plain and not X.isna().any(axis=None):
-        return ids, X.to_numpy(dtype=np.float64), columns
+        # A frame: models keep the names of columns.
+        return ids, X.astype(np.float64).set_axis(columns, axis=1), columns
     from linkwise.tables import TablePreparation
 
     return ids, TablePreparation().fit(X).transform(X), columns

@@ -606,7 +606,7 @@ class Session(Corrections):
 
     def fit(self) -> "Session":
         """Cluster the rows with all answers; ids stay with their clusters."""
-        self.finish_fit(self.prepare_fit().run())
+        self.finish_fit(self._new_fit().run())
         return self
 
     def prepare_fit(self) -> Fitting:
@@ -617,6 +617,10 @@ class Session(Corrections):
         """
         if self.model_ is None and self._state.fits:
             return self._earlier_fit()
+        return self._new_fit()
+
+    def _new_fit(self) -> Fitting:
+        """Return a fit with all answers."""
         k = self.n_clusters
         k = max(2, len(neighbourhoods(self._view())[0])) if k is None else k
         return self._fitting(self._state, k, len(self.log.events))

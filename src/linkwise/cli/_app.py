@@ -138,11 +138,26 @@ def demo(
         int, typer.Option(min=1, help="Number of kernel combinations to try.")
     ] = 1000,
     seed: Seed = 0,
+    label_: Annotated[
+        bool,
+        typer.Option(
+            "--label",
+            help="Open the page of linkwise label on 300 pictures of digits instead.",
+        ),
+    ] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="With --label: only print the address.")
+    ] = False,
     as_json: AsJson = False,
     no_progress: NoProgress = False,
 ) -> None:
     """Cluster a known data set with and without pairs, and compare."""
     with errors_reported(context.obj):
+        if label_:
+            from linkwise.cli._label_demo import run_label_demo
+
+            run_label_demo(seed, candidates, not no_browser)
+            return
         from linkwise.cli._demo import run_demo
 
         screen = Screen(as_json, progress=not no_progress)
@@ -597,6 +612,133 @@ def ask(
             seed=seed,
         )
         run_ask(job, Screen(as_json, quiet))
+
+
+@app.command(
+    epilog="Example: linkwise label tickets.csv --show title,text --who Ann\n\n"
+    "Answers are kept in DATA.linkwise.jsonl at once; started again, it goes on. The "
+    "results: linkwise label tickets.csv --export results\n\n"
+    "Exit codes: see linkwise --help."
+)
+def label(
+    context: typer.Context,
+    data: DataFile,
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters",
+            "-k",
+            metavar="K",
+            help="Number of clusters; auto: as many as groups are found that differ.",
+        ),
+    ] = "auto",
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns to show first, with commas between them.",
+            show_default="all",
+        ),
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of pictures; a cell names the file, or its name is the id.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Pairs known before.")
+    ] = None,
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who answers.")
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What makes two rows belong together."),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File in which answers are kept.",
+            show_default="DATA.linkwise.jsonl",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Open no page: write pairs, labels, model and report into a folder.",
+        ),
+    ] = None,
+    merge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="LOG",
+            help="Open no page: take the answers of another person's log; may be "
+            "repeated.",
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen at.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="0: any free one.")
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address.")
+    ] = False,
+    candidates: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", rich_help_panel=SEARCH, help="Candidates."),
+    ] = 300,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    drop_column: DropColumn = None,
+    as_kind: AsKind = None,
+    strict: Strict = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    sheet: Sheet = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Open a page in the browser that asks which rows of DATA belong together.
+
+    Single keys answer; clusters form beside it and can be corrected.
+    """
+    with errors_reported(context.obj):
+        from linkwise.cli._cluster import parse_n_clusters
+        from linkwise.cli._data import Wishes
+        from linkwise.cli._label import LabelJob, run_label
+
+        job = LabelJob(
+            data=data,
+            n_clusters=parse_n_clusters(clusters, "kernel"),
+            log=log,
+            pairs=pairs,
+            show=tuple(name for given in show or () for name in given.split(",")),
+            id_column=id_column,
+            who=who,
+            wishes=Wishes(
+                columns or [], drop_column or [], kinds_of_columns(as_kind), strict
+            ),
+            written=text_options(separator, decimal, encoding, header, sheet),
+            n_candidates=candidates,
+            seed=seed,
+            images=images,
+            criterion=criterion,
+            host=host,
+            port=port,
+            browser=not no_browser,
+            export=export,
+            merge=tuple(merge or ()),
+        )
+        run_label(job, Screen(as_json, quiet))
 
 
 @app.command(

@@ -4,20 +4,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
-from linkwise.cli._data import Table, Wishes, read_features, read_table
-from linkwise.cli._errors import BadInputError
+from linkwise.cli._data import Table
 from linkwise.cli._outputs import Writer, check_outputs, labels_writer, write_all
-from linkwise.cli._pairs import read_pairs
 from linkwise.cli._screen import Screen, counted
-from linkwise.cli._text_files import TextOptions
-from linkwise.constraints import Constraints
+from linkwise.cli._sessions import SessionJob, beside, open_session, pairs_writer
 
 # Keys, what they mean and what is shown for them; lines of a pipe may have the words.
 KEYS = {
@@ -32,97 +29,33 @@ _MAX_LETTERS = 600
 
 
 @dataclass(frozen=True)
-class AskJob:
+class AskJob(SessionJob):
     """What the user asked for."""
 
-    data: Path
-    n_clusters: int | str
-    log: Path | None = None
     pairs_out: Path | None = None
     out: Path | None = None
-    pairs: Path | None = None
-    show: tuple[str, ...] = ()
-    id_column: str | None = None
-    who: str | None = None
     limit: int | None = None
-    wishes: Wishes = field(default_factory=Wishes)
-    written: TextOptions = field(default_factory=TextOptions)
-    n_candidates: int = 300
-    seed: int = 0
 
 
 def run_ask(job: AskJob, screen: Screen) -> None:
     """Ask until nothing is left, it is enough, or the person leaves."""
-    from linkwise.active import LogError, Session
-    from linkwise.estimators import KernelCSC
-
-    beside = job.data.with_suffix("")
-    log = job.log or beside.with_name(beside.name + ".linkwise.jsonl")
-    pairs_out = job.pairs_out or beside.with_name(beside.name + ".pairs.csv")
+    pairs_out = job.pairs_out or beside(job.data, ".pairs.csv")
     outputs = [pairs_out, *([job.out] if job.out else [])]
     check_outputs(outputs, [job.data, *([job.pairs] if job.pairs else [])])
-    table = read_table(job.data, job.id_column, job.written, screen)
-    if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
-        raise BadInputError(
-            f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
-            f"--clusters {job.n_clusters}."
-        )
-    features, _, _ = read_features(table, job.wishes, screen)
-    shown = _shown(table, job.show)
-    model: Any = KernelCSC(  # type: ignore[no-untyped-call]
-        job.n_clusters, n_candidates=job.n_candidates, random_state=job.seed
-    )
-    known = None if job.pairs is None else read_pairs(job.pairs, table)
-    try:
-        session = Session(
-            np.asarray(features),
-            model,
-            ids=table.ids,
-            log=log,
-            constraints=None if known is None else _by_id(known, table),
-            random_state=job.seed,
-        )
-    except LogError as error:
-        raise BadInputError(str(error)) from error
+    opened = open_session(job, screen)
+    session, table = opened.session, opened.table
     with session:
-        _converse(session, job, table, shown, screen)
+        _converse(session, job, table, opened.shown, screen)
         if session.constraints_.is_empty:
             typer.echo("No pairs yet; nothing was written.", err=True)
             return
         session.fit()
-        writers: list[tuple[Path, Writer]] = [(pairs_out, _pairs_writer(session))]
+        writers: list[tuple[Path, Writer]] = [(pairs_out, pairs_writer(session))]
         labels = session.labels_
         if job.out is not None and labels is not None:
             writers.append((job.out, labels_writer(job.out, table, labels)))
         write_all(writers)
         _report(session, [path for path, _ in writers], screen)
-
-
-def _by_id(pairs: Any, table: Table) -> Any:
-    """Return pairs that name ids, as a session takes them."""
-    if table.ids is None:
-        return pairs
-    names = np.array(table.ids, dtype=object)
-    return Constraints(names[pairs.must_link], names[pairs.cannot_link])
-
-
-def _pairs_writer(session: Any) -> Writer:
-    import pandas as pd
-
-    def write(part: Path) -> None:
-        pairs = session.constraints_
-        rows = [
-            (session.ids[i], session.ids[j], kind, weight)
-            for ends, weights, kind in (
-                (pairs.must_link, pairs.must_link_weight, "must-link"),
-                (pairs.cannot_link, pairs.cannot_link_weight, "cannot-link"),
-            )
-            for (i, j), weight in zip(ends.tolist(), weights.tolist(), strict=True)
-        ]
-        columns = ["i", "j", "kind", "weight"]
-        pd.DataFrame(rows, columns=columns).to_csv(part, index=False)
-
-    return write
 
 
 def _report(session: Any, written: list[Path], screen: Screen) -> None:
@@ -202,17 +135,6 @@ def _settle(session: Any, conflict: Any, paint: Any, read: Callable[[], str]) ->
             return
     session.resolve(conflict, "aside")
     paint.say("The new answer is set aside; the others count.")
-
-
-def _shown(table: Table, names: tuple[str, ...]) -> list[str]:
-    columns = [str(name) for name in table.frame.columns]
-    missing = [name for name in names if name not in columns]
-    if missing:
-        raise BadInputError(
-            f"--show {missing[0]}: {table.path} has no such column; it has "
-            f"{', '.join(columns[:20])}."
-        )
-    return list(names) or columns
 
 
 def _cell(table: Table, row: int, name: str) -> str:

@@ -108,7 +108,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
-        writers.append((job.model, model_writer(_with(preparation, model))))
+        writers.append((job.model, model_writer(with_preparation(preparation, model))))
     if job.report is not None:
         page = report_of(model, features, pairs, job.pairs, table, notes, screen)
         writers.append((job.report, bytes_writer(page)))
@@ -146,7 +146,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     write_all(writers, lambda: screen.report(values, sections))
 
 
-def _with(preparation: Any, model: Any) -> Any:
+def with_preparation(preparation: Any, model: Any) -> Any:
     """Return a model that takes tables as they are, if they had to be prepared."""
     if preparation is None:
         return model

@@ -114,8 +114,10 @@ def _unfinished(path: Path) -> Path:
     return target.with_name(f".{target.stem}.{uuid.uuid4().hex}.tmp{target.suffix}")
 
 
-def labels_writer(path: Path, table: Table, labels: IntArray) -> Writer:
-    """Return a function that writes the cluster of each row."""
+def labels_writer(
+    path: Path, table: Table, labels: IntArray, names: dict[int, str] | None = None
+) -> Writer:
+    """Return a function that writes the cluster of each row, and its name if any."""
 
     def write(part: Path) -> None:
         import pandas as pd
@@ -130,6 +132,8 @@ def labels_writer(path: Path, table: Table, labels: IntArray) -> Writer:
         name = table.id_column or "row"
         columns = {"id" if name == "cluster" else name: ids, "cluster": labels}
         frame = pd.DataFrame(columns)
+        if names:
+            frame["cluster_name"] = [names.get(label, "") for label in labels.tolist()]
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(part, index=False)
         else:

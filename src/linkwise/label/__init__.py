@@ -2,3 +2,18 @@
 
 It holds no logic of its own: every event is a call of a ``linkwise.active.Session``.
 """
+
+from linkwise.label._desk import Desk
+from linkwise.label._rows import Picture, Rows, pictures_in
+from linkwise.label._server import is_local, open_browser, open_place, serve
+
+__all__ = [
+    "Desk",
+    "Picture",
+    "Rows",
+    "is_local",
+    "open_browser",
+    "open_place",
+    "pictures_in",
+    "serve",
+]

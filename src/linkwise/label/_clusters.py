@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 
 from linkwise._typing import IntArray
+from linkwise.tables import cluster_traits
 
 # Members that are shown: so many nearest to the middle, and so many farthest.
 _N_MEMBERS = 5
+# What sets clusters apart: so many traits, at least so many standard deviations.
 _N_APART = 3
+_CLEAR = 0.3
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito), darker
 # or lighter where they would vanish on the ground; and six shapes besides.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#3ba3d9", "#7a7a7a")
@@ -25,7 +28,7 @@ def name_of(session: Any, cluster: int) -> str:
     return session.names.get(cluster) or f"cluster {cluster}"
 
 
-def list_clusters(session: Any) -> list[dict[str, Any]]:
+def list_clusters(session: Any, traits: dict[int, list[str]]) -> list[dict[str, Any]]:
     """Return all clusters, the one with most doubt first."""
     labels = session.labels_
     if labels is None:
@@ -47,7 +50,7 @@ def list_clusters(session: Any) -> list[dict[str, Any]]:
                 "size": int(rows.sum()),
                 "answered": round(float(answered[rows].mean()), 4),
                 "doubt": _mean(doubt[rows]),
-                "apart": _apart(session, rows),
+                "apart": traits.get(cluster, []),
                 "near": _nearest(cluster, middles),
                 **look_of(cluster),
             }
@@ -96,15 +99,18 @@ def _nearest(cluster: int, middles: dict[int, Any]) -> int | None:
     return others[int(np.argmin(far))] if others else None
 
 
-def _apart(session: Any, rows: Any) -> list[str]:
-    """Return the columns in which a cluster differs most from the other rows."""
-    features, columns = session.features, session.columns_
-    if features.shape[1] != len(columns) or rows.all():
-        return []
-    away = features[rows].mean(axis=0) - features[~rows].mean(axis=0)
-    order = np.argsort(-np.abs(away), kind="stable")[:_N_APART]
-    return [
-        f"{columns[at]} {'higher' if away[at] > 0 else 'lower'}"
-        for at in order
-        if abs(away[at]) > 0.3
-    ]
+def traits_of(frame: Any, labels: Any) -> dict[int, list[str]]:
+    """Return what sets each cluster apart, in a few words."""
+    found = cluster_traits(frame, labels, n_largest=_N_APART)
+    traits: dict[int, list[str]] = {}
+    rows: Any = found[found["difference"].abs() >= _CLEAR].itertuples()
+    for row in rows:
+        is_more = row.difference > 0
+        if row.kind in ("number", "date"):
+            text = f"{row.column} {'higher' if is_more else 'lower'}"
+        elif row.kind == "gap":
+            text = f"{row.column} {'often' if is_more else 'seldom'} empty"
+        else:
+            text = f"{'more' if is_more else 'less'} {row.value} ({row.column})"
+        traits.setdefault(int(row.cluster), []).append(text[:80])
+    return traits

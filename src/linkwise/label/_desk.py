@@ -10,7 +10,14 @@ import numpy as np
 
 from linkwise.active import Question, Session, is_fit_due
 from linkwise.estimators import row_map
-from linkwise.label._clusters import broken, list_clusters, look_of, members, name_of
+from linkwise.label._clusters import (
+    broken,
+    list_clusters,
+    look_of,
+    members,
+    name_of,
+    traits_of,
+)
 from linkwise.label._rows import Rows
 from linkwise.label._worker import Worker
 
@@ -53,6 +60,7 @@ class Desk:
         self._shown: dict[str, tuple[Question | None, float]] = {}
         self._asked: dict[str, Question] = {}
         self._map = self._mapped(None)
+        self._traits: dict[int, list[str]] = {}
         self._n_fitted = -1
         self.worker = Worker(session, self.lock, self._tell, self._draw)
         if session.labels_ is not None:
@@ -69,6 +77,7 @@ class Desk:
 
     def _draw(self, model: Any) -> None:
         self._map = self._mapped(model)
+        self._traits = traits_of(self.rows.frame, self.session.labels_)
 
     def _mapped(self, model: Any) -> Any:
         """Return the rows as 16-bit points."""
@@ -199,7 +208,7 @@ class Desk:
 
     def clusters(self) -> list[dict[str, Any]]:
         """Return all clusters in words and numbers."""
-        return list_clusters(self.session)
+        return list_clusters(self.session, self._traits)
 
     def cluster(self, cluster: int) -> dict[str, Any]:
         """Return a cluster with some of its members."""

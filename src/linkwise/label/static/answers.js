@@ -53,10 +53,14 @@ function agreement([n, share, alpha]) {
     + (alpha === null ? "." : `, alpha ${alpha.toFixed(2)}.`);
 }
 
+export function timeOf(text) {
+  return text ? new Date(text).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "";
+}
+
 function line(event) {
   const isAnswer = ["same", "different", "unsure"].includes(event.now);
   const rows = event.i === null ? "" : `${event.i}, ${event.j}`;
-  const cells = [event.what, rows, event.answer ?? "", event.now ?? "", event.who ?? "", (event.time ?? "").replace("T", " ").slice(0, 16), event.note ?? ""];
+  const cells = [event.what, rows, event.answer ?? "", event.now ?? "", event.who ?? "", timeOf(event.time), event.note ?? ""];
   return el("tr", { class: event.active ? "" : "undone" }, cells.map((cell) => el("td", { dir: "auto" }, cell)),
     el("td", { class: "buttons" },
       isAnswer ? el("button", { type: "button", onclick: () => changeAnswer(store, { ...event, answer: event.now }) }, "Change") : null,

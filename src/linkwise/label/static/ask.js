@@ -11,7 +11,8 @@ const SIGNS = { same: "=", different: "≠", unsure: "?" };
 
 let store = null;
 let paintedAt = 0;
-let shownId = "";
+let shownId = null;
+let cardKey = null;
 let isBusy = false;
 let note = "";
 let feedback = "";
@@ -82,9 +83,18 @@ export function draw() {
   const { state } = store;
   if (!state) return;
   const conflict = conflictNow();
-  fill(pane(), criterion(state), conflict ? contradiction(state, conflict) : question(state),
-    el("p", { class: "feedback", role: "status" }, feedback), strip(state), counters(state));
   const id = conflict ? `conflict ${conflict.id}` : state.question?.id ?? "";
+  const focused = document.activeElement?.dataset?.key;
+  if (!byId("ask-card")) fill(pane(), ["criterion", "card", "feedback", "rest"].map((part) => el("div", { id: `ask-${part}` })));
+  fill(byId("ask-criterion"), criterion(state));
+  // The same pair stays as it is, with what was unfolded in it.
+  if (cardKey !== `${id} ${note}`) {
+    cardKey = `${id} ${note}`;
+    fill(byId("ask-card"), conflict ? contradiction(state, conflict) : question(state));
+    if (focused) byId("ask-card").querySelector(`[data-key="${focused}"]`)?.focus();
+  }
+  fill(byId("ask-feedback"), el("p", { class: "feedback" }, feedback));
+  fill(byId("ask-rest"), strip(state), counters(state));
   if (id !== shownId) {
     shownId = id;
     paintedAt = performance.now();

@@ -7,20 +7,20 @@ export const KEYS = [
   { id: "same", pane: "ask", keys: ["a", "y"], label: "Same" },
   { id: "different", pane: "ask", keys: ["x", "n"], label: "Different" },
   { id: "unsure", pane: "ask", keys: [" ", "u"], label: "Unsure" },
-  { id: "flag", pane: "ask", keys: ["f"], label: "Flag" },
-  { id: "note", pane: "ask", keys: ["c"], label: "Note" },
+  { id: "flag", pane: "ask", keys: ["f"], label: "Flag", help: "Flag this pair to look at it again" },
+  { id: "note", pane: "ask", keys: ["c"], label: "Note", help: "Write a note on this pair" },
   { id: "later", pane: "ask", keys: ["0"], label: "Settle it later" },
   { id: "down", pane: "clusters", keys: ["ArrowDown", "j"], label: "Next cluster" },
   { id: "up", pane: "clusters", keys: ["ArrowUp"], label: "Cluster before" },
-  { id: "similar", pane: "clusters", keys: [" "], label: "Compare with the next similar" },
-  { id: "merge", pane: "clusters", keys: ["g"], label: "Merge both" },
-  { id: "split", pane: "clusters", keys: ["k"], label: "Split off chosen rows" },
-  { id: "move", pane: "clusters", keys: ["m"], label: "Move chosen rows to the other" },
-  { id: "right", pane: "clusters", keys: ["r"], label: "Is right" },
-  { id: "complete", pane: "clusters", keys: ["shift+r"], label: "Is right and complete" },
+  { id: "similar", pane: "clusters", keys: [" "], label: "Compare", help: "Compare with the next similar cluster" },
+  { id: "merge", pane: "clusters", keys: ["g"], label: "Merge", help: "Merge the two clusters" },
+  { id: "split", pane: "clusters", keys: ["k"], label: "Split off", help: "Split the chosen rows off" },
+  { id: "move", pane: "clusters", keys: ["m"], label: "Move", help: "Move the chosen rows to the other cluster" },
+  { id: "right", pane: "clusters", keys: ["r"], label: "Right", help: "The cluster is right" },
+  { id: "complete", pane: "clusters", keys: ["shift+r"], label: "Complete", help: "The cluster is right, and nothing is missing" },
   { id: "rename", pane: "clusters", keys: ["n"], label: "Rename" },
-  { id: "lasso", pane: "clusters", keys: ["l"], label: "Lasso" },
-  { id: "none", pane: "clusters", keys: ["Escape"], label: "Choose no rows" },
+  { id: "lasso", pane: "clusters", keys: ["l"], label: "Lasso", help: "Choose rows with a lasso on the map" },
+  { id: "none", pane: "clusters", keys: ["Escape"], label: "Clear", help: "Choose no rows" },
   { id: "undo", pane: "", keys: ["Backspace", "ctrl+z"], label: "Undo" },
   { id: "redo", pane: "", keys: ["ctrl+y", "ctrl+shift+z"], label: "Redo" },
   { id: "ask", pane: "", keys: ["q"], label: "Ask" },
@@ -46,7 +46,7 @@ export function keyButton(id, attributes = {}, label = null) {
   const entry = KEYS.find((known) => known.id === id);
   return el("button", {
     type: "button", "data-key": id, "aria-keyshortcuts": shown(entry.keys[0]),
-    onclick: () => handlers.get(id)?.(), ...attributes,
+    title: entry.help, onclick: () => handlers.get(id)?.(), ...attributes,
   }, label ?? entry.label, " ", el("kbd", { "aria-hidden": "true" }, shown(entry.keys[0])));
 }
 
@@ -54,7 +54,7 @@ export function fillHelp() {
   const parts = Object.entries(PANES).map(([pane, title]) => [
     el("h3", {}, title),
     el("dl", {}, KEYS.filter((entry) => entry.pane === pane).map((entry) => el("div", {},
-      el("dt", {}, entry.keys.map((key) => el("kbd", {}, shown(key)))), el("dd", {}, entry.label)))),
+      el("dt", {}, entry.keys.map((key) => el("kbd", {}, shown(key)))), el("dd", {}, entry.help ?? entry.label)))),
   ]);
   fill(byId("help"), el("h2", { id: "help-title" }, "Keys"), el("div", { class: "columns" }, parts.map((part) => el("section", {}, part))),
     el("p", {}, "In a contradiction, 1 to 9 say which answer is wrong."),

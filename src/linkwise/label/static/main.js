@@ -8,12 +8,14 @@ import { byId, el, fill, say } from "./dom.js";
 import { fillHelp, handle, keyButton, listen } from "./keys.js";
 import { drawStop } from "./stop.js";
 
+const NEWS_MS = 250;
 const PANES = { ask, clusters, answers };
 
 const store = {
   state: null,
   pane: "ask",
   set(state) {
+    if (this.state && state.revision < this.state.revision) return; // it was overtaken
     this.state = state;
     draw();
   },
@@ -55,20 +57,18 @@ async function go(way) {
 }
 
 // Others have changed something, or a fit is done: only then all is fetched anew.
-let isLoading = false;
-async function onNews(news) {
-  if (!store.state || isLoading) return;
-  if (news.revision === store.state.revision && news.worker.fits === store.state.worker.fits) {
-    store.state.worker = news.worker;
-    drawWorker(news.worker);
-    return;
-  }
-  isLoading = true;
-  try {
-    await load();
-  } finally {
-    isLoading = false;
-  }
+let news = null;
+let timer = 0;
+function onNews(found) {
+  news = found;
+  store.state.worker = { ...found.worker, fits: store.state.worker.fits };
+  drawWorker(found.worker);
+  // What this page did itself comes with the answer to its request, a little later.
+  timer ||= setTimeout(async () => {
+    timer = 0;
+    const isSame = news.revision <= store.state.revision && news.worker.fits === store.state.worker.fits;
+    if (!isSame) await load();
+  }, NEWS_MS);
 }
 
 window.addEventListener("unhandledrejection", (event) => {

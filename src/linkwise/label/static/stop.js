@@ -4,12 +4,12 @@ import { download, Refused } from "./api.js";
 import { byId, counted, el, fill, percent } from "./dom.js";
 import { keyButton } from "./keys.js";
 
-const FILES = ["pairs.csv", "labels.csv", "model.linkwise", "report.html", "log.jsonl"];
+const FILES = ["pairs.csv", "labels.csv", "clusters.csv", "model.linkwise", "report.html", "log.jsonl"];
 
 export function drawStop(state, onError) {
   const { status } = state;
   const light = status.enough ? "enough" : status.trust !== null && status.trust > 0.8 ? "nearly" : "go-on";
-  const [sign, word] = { enough: ["✔", "Enough"], nearly: ["◐", "Nearly"], "go-on": ["▶", "Go on"] }[light];
+  const [sign, word] = { enough: ["✔", "Enough"], nearly: ["◐", "Nearly"], "go-on": ["○", "Go on"] }[light];
   const [right, all] = status.check;
   const numbers = [
     ["change of the last clusters", percent(status.change)],

@@ -1,0 +1,214 @@
+"""The command ``linkwise label``: a local page in which a person makes the pairs."""
+
+import importlib.util
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from linkwise.cli._errors import BadInputError
+from linkwise.cli._outputs import check_outputs, write_all
+from linkwise.cli._screen import Screen, counted
+from linkwise.cli._sessions import Opened, SessionJob, open_session, result_writers
+
+_KINDS = {".csv": "text/csv", ".html": "text/html", ".jsonl": "application/jsonl"}
+# What an export is made of, if there are clusters.
+_FILES = ("pairs.csv", "labels.csv", "clusters.csv", "model.linkwise", "report.html")
+
+
+@dataclass(frozen=True)
+class LabelJob(SessionJob):
+    """What the user asked for."""
+
+    images: Path | None = None
+    criterion: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 0
+    browser: bool = True
+    export: Path | None = None
+    merge: tuple[Path, ...] = ()
+
+
+def run_label(job: LabelJob, screen: Screen) -> None:
+    """Open the page, or write the results, or join logs."""
+    needs_page = job.export is None and not job.merge
+    if needs_page:
+        require_extra()
+    if job.images is not None and not job.images.is_dir():
+        raise BadInputError(f"--images {job.images}: there is no such folder.")
+    for path in job.merge:
+        if not path.is_file():
+            raise BadInputError(f"--merge {path}: there is no such file.")
+    if job.export is not None:
+        _check_folder(job)
+    opened = open_session(job, screen)
+    with opened.session:
+        if job.criterion is not None:
+            opened.session.describe(job.criterion)
+        if job.merge:
+            _join(opened, job, screen)
+        if job.export is not None:
+            _export(opened, job.export, screen)
+        elif needs_page:
+            _serve(opened, job)
+
+
+def require_extra() -> None:
+    """Raise if the packages of the page are not there."""
+    needed = ("starlette", "uvicorn")
+    if any(importlib.util.find_spec(name) is None for name in needed):
+        raise BadInputError(
+            "The page needs two more packages. Install them with "
+            "`pip install linkwise[label]`; `linkwise ask` needs none of them."
+        )
+
+
+def _check_folder(job: LabelJob) -> None:
+    folder = job.export
+    assert folder is not None
+    if folder.exists() and not folder.is_dir():
+        raise BadInputError(f"--export {folder}: it is a file; give a folder.")
+    if folder.is_dir():
+        check_outputs([folder / name for name in _FILES], [job.data])
+    elif not folder.resolve().parent.is_dir():
+        raise BadInputError(
+            f"--export {folder}: there is no folder {folder.resolve().parent}."
+        )
+
+
+def _join(opened: Opened, job: LabelJob, screen: Screen) -> None:
+    from linkwise.active import LogError
+
+    own = opened.session.log.path.resolve()
+    values: dict[str, Any] = {}
+    lines = []
+    for path in job.merge:
+        if path.resolve() == own:
+            raise BadInputError(f"--merge {path}: this is the log itself.")
+        try:
+            counts = opened.session.join(path)
+        except LogError as error:
+            raise BadInputError(str(error)) from error
+        values[str(path)] = counts
+        lines.append(
+            f"{path}: {counted(counts['taken'], 'answer')} taken, "
+            f"{counts['conflicts']} contradict others, {counts['before']} were here, "
+            f"{counts['lost']} are about rows that are not"
+        )
+    found = opened.session.agreement()
+    if found.n_pairs:
+        alpha = "" if found.alpha is None else f", alpha {found.alpha:.2f}"
+        lines.append(
+            f"{counted(found.n_pairs, 'pair')} judged by several: they agree on "
+            f"{found.share:.0%}{alpha}"
+        )
+    if job.export is None:
+        report = {"command": "label", "joined": values, "agreement": found._asdict()}
+        screen.report(report, [("joined", lines)])
+
+
+def _export(opened: Opened, folder: Path, screen: Screen) -> None:
+    session = opened.session
+    if session.constraints_.is_empty:
+        raise BadInputError(
+            f"{session.log.path} holds no answers yet, so there is nothing to write. "
+            "Answer some questions first: the same command without --export."
+        )
+    with screen.notes_of_warnings():
+        session.fit()
+    made = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        writers = result_writers(opened)
+        write_all([(folder / name, write) for name, write in writers.items()])
+    except BaseException:
+        if made:
+            folder.rmdir()
+        raise
+    status = session.status()
+    written = [str(folder / name) for name in writers]
+    values = {
+        "command": "label",
+        "answers": status.n_answers,
+        "clusters": len(set(session.labels_.tolist())),
+        "conflicts": status.n_conflicts,
+        "enough": status.enough,
+        "written": written,
+    }
+    answers = f"{counted(status.n_answers, 'answer')}; {status.sentence}"
+    screen.report(values, [("answers", [answers]), ("written", written)])
+
+
+def _serve(opened: Opened, job: LabelJob) -> None:
+    from linkwise.label import Rows, pictures_in
+
+    table, session = opened.table, opened.session
+    pictures = None
+    if job.images is not None:
+        pictures = pictures_in(job.images, table.frame, session.ids)
+    rows = Rows(table.frame, session.ids, opened.shown if job.show else (), pictures)
+    name = f"linkwise label {job.data}"
+    serve_page(opened, rows, job, f"{name} --export results")
+
+
+def serve_page(opened: Opened, rows: Any, job: LabelJob, then: str) -> None:
+    """Serve the page of a session until Ctrl-C."""
+    from linkwise.label import Desk, is_local, open_browser, open_place, serve
+
+    desk = Desk(opened.session, rows, job.who)
+    try:
+        place_of = open_place(job.host, job.port, opened.session.log.path)
+        with place_of as (place, opened_socket):
+            if not is_local(job.host):
+                typer.secho(
+                    f"warning: --host {job.host}: others in the network reach this "
+                    "page, unencrypted; whoever has the address below can see and "
+                    "change everything.",
+                    fg=typer.colors.YELLOW,
+                    err=True,
+                )
+
+            def ready() -> None:
+                typer.echo(f"The page is at  {place.url}")
+                typer.echo(f"Answers go to   {opened.session.log.path}")
+                typer.echo("Ctrl-C ends it.")
+                if job.browser:
+                    open_browser(place)
+
+            serve(desk, place, opened_socket, _downloads(opened, desk.lock), ready)
+    except OSError as error:
+        if job.port:
+            raise BadInputError(
+                f"--host {job.host} --port {job.port}: {error.strerror}."
+            ) from None
+        raise
+    finally:
+        desk.close()
+    typer.echo(f"Started again, it goes on. For the results: {then}")
+
+
+def _downloads(opened: Opened, lock: Any) -> Callable[[str], tuple[bytes, str]]:
+    """Return a function that makes a file for the page."""
+
+    def make(name: str) -> tuple[bytes, str]:
+        kind = _KINDS.get(Path(name).suffix, "application/octet-stream")
+        session = opened.session
+        if name == "log.jsonl":
+            with lock:
+                return session.log.path.read_bytes(), kind
+        if name not in _FILES:
+            raise ValueError(f"There is no file {name[:80]!r} to download.")
+        with lock:
+            writers = result_writers(opened)
+        if name not in writers:
+            raise ValueError(f"{name} comes with the clusters: there are none yet.")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            with lock:
+                writers[name](path)
+            return path.read_bytes(), kind
+
+    return make
