@@ -170,7 +170,7 @@ class TestKernel:
 
     def test_the_largest_eigenvalue_of_pairs(self):
         draw = np.random.default_rng(0)
-        for n, n_pairs in ((30, 40), (600, 700)):
+        for n, n_pairs in ((30, 40), (280, 400)):
             y = draw.integers(4, size=n)
             pairs = signed_pairs(
                 Constraints.sample(y, n_pairs, random_state=0), np.arange(n)

@@ -8,6 +8,7 @@ from linkwise.baselines._adaptive_ssk_kmeans import AdaptiveSSKKMeans
 from linkwise.baselines._cobras import COBRAS
 from linkwise.baselines._complete_link import ConstrainedCompleteLink
 from linkwise.baselines._cop_kmeans import COPKMeans
+from linkwise.baselines._cpac import CPAC
 from linkwise.baselines._hmrf_kmeans import HMRFKMeans
 from linkwise.baselines._itml import ITML
 from linkwise.baselines._lcvqe import LCVQE
@@ -24,6 +25,7 @@ from linkwise.baselines._ssk_kmeans import SSKKMeans
 
 __all__ = [
     "COBRAS",
+    "CPAC",
     "ITML",
     "LCVQE",
     "MMC",

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from linkwise.baselines._centres import squared_distances
+from linkwise.baselines._embedding_kmeans import best_kmeans
 from linkwise.baselines._pair_kernel import (
     largest_eigenvalue,
     linear_kernel,
@@ -14,8 +15,6 @@ from linkwise.baselines._pair_kernel import (
     signed_pairs,
     squared_hinge_kernel,
 )
-from linkwise.clustering import kmeans
-from linkwise.constraints import Constraints
 from linkwise.doors import (
     ConstrainedClusterer,
     Interval,
@@ -23,7 +22,7 @@ from linkwise.doors import (
     attributes_of,
     fit_context,
 )
-from linkwise.kernels import FeatureSpace, distinct_rows
+from linkwise.kernels import distinct_rows
 from linkwise.kernels._learnt_views import neighbors
 
 
@@ -166,7 +165,14 @@ class NPK(ConstrainedClusterer):
         kernel, strength = self._kernel(normalized_laplacian(graph), pairs, given.rng)
         places = kernel.leading.embedding()
         embedding = normalize(places)[node]
-        result = self._cluster(embedding, given.closure, given.rng)
+        result = best_kmeans(
+            embedding,
+            given.closure,
+            self.n_clusters,
+            self.n_init,
+            self.max_iter,
+            given.rng,
+        )
         degree = np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1.0)
         mass = np.bincount(result.labels, minlength=self.n_clusters)
         attributes = {
@@ -208,20 +214,6 @@ class NPK(ConstrainedClusterer):
             max_memory=self.max_memory,
         )
         return kernel, price
-
-    def _cluster(self, embedding, closure, rng):
-        """Return the k-means result of the least scatter."""
-        space, n_clusters = FeatureSpace(embedding), self.n_clusters
-        best = kmeans(space, closure, n_clusters, max_iter=self.max_iter)
-        nothing = Constraints().closure(len(embedding))
-        n_trials = 2 + int(np.log(n_clusters))
-        for _ in range(self.n_init):
-            draws = rng.random((n_clusters, n_trials))
-            found = kmeans(
-                space, nothing, n_clusters, max_iter=self.max_iter, draws=draws
-            )
-            best = min(best, found, key=lambda result: result.objective)
-        return best
 
     def predict(self, X):
         """Return the cluster of each row of X.

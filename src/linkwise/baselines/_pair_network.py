@@ -202,7 +202,7 @@ class PairNetwork(DenseClusterer):
         rows, places = np.unique(pairs.ends.T, return_inverse=True)
         logits = _outputs(network, X[rows])[places.ravel()]
         loss, _ = mean_loss(logits, pairs, **options)
-        return _Learned(network, loss, len(losses), _is_at_rest(losses))
+        return _Learned(network, loss, len(losses), is_at_rest(losses))
 
     def predict(self, X):
         """Return the largest output of each row.
@@ -372,7 +372,7 @@ def check_widths(hidden):
         )
 
 
-def _is_at_rest(losses):
+def is_at_rest(losses):
     """Tell whether the last tenth of losses is little below the tenth before."""
     n_last = max(1, len(losses) // _LAST_SHARE)
     if len(losses) < 2 * n_last + 1:

@@ -103,6 +103,7 @@ def _methods() -> dict[str, Method]:
         "Adaptive-SSK": baselines.AdaptiveSSKKMeans,
         "NPK": baselines.NPK,
         "SKMS": baselines.SKMS,
+        "CPAC": baselines.CPAC,
         "CCL": baselines.ConstrainedCompleteLink,
     }
     learner, network = baselines.MetricLCVQE, baselines.PairNetwork
