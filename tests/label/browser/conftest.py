@@ -22,7 +22,8 @@ BROWSER_FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--enable-unsafe-swiftshader",  # WebGL where there is no graphics card
+    "--use-angle=swiftshader",  # WebGL without a graphics card
+    "--enable-unsafe-swiftshader",
     "--force-device-scale-factor=1",
     "--hide-scrollbars",
 ]

@@ -47,8 +47,10 @@ export class CanvasPoints {
       const row = rows ? rows[p] : p;
       const left = width / 2 + (xy[2 * row] - view.centreX) * scale;
       const top = height / 2 - (xy[2 * row + 1] - view.centreY) * scale;
-      const [x, y] = [Math.floor(left), Math.floor(top)];
-      const [partX, partY] = [Math.floor((left - x) * PARTS), Math.floor((top - y) * PARTS)];
+      const x = Math.floor(left);
+      const y = Math.floor(top);
+      const partX = Math.floor((left - x) * PARTS);
+      const partY = Math.floor((top - y) * PARTS);
       const k = Math.min(labels[row], nColors);
       const which = (k * PARTS + partY) * PARTS + partX;
       if (stamps[which] === undefined) {

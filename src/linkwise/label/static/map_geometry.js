@@ -173,37 +173,47 @@ export class GridIndex {
   /** Rows inside a polygon [[x, y], ...], ascending. */
   inside(polygon) {
     if (polygon.length < 3 || this.rows.length === 0) return new Uint32Array(0);
-    const found = [];
-    const xs = polygon.map((corner) => corner[0]);
-    const [low, high] = [Math.min(...xs), Math.max(...xs)];
     // Only edges that reach a band can wind around its points: few, however long the lasso.
     const edgesOf = Array.from({ length: this.side }, () => []);
     polygon.forEach(([x1, y1], k) => {
       const [x2, y2] = polygon[(k + 1) % polygon.length];
-      const lastBand = this.#band(Math.max(y1, y2));
-      for (let band = this.#band(Math.min(y1, y2)); band <= lastBand; band++) {
-        edgesOf[band].push([x1, y1, x2, y2]);
+      const last = this.#band(Math.max(y1, y2));
+      for (let band = this.#band(Math.min(y1, y2)); band <= last; band++) {
+        edgesOf[band].push(x1, y1, x2, y2);
       }
     });
-    const [first, last] = [this.#column(low), this.#column(high)];
+    const xs = polygon.map((corner) => corner[0]);
+    const first = this.#column(Math.min(...xs));
+    const last = this.#column(Math.max(...xs));
+    const isInside = new Uint8Array(this.rows.length);
+    let count = 0;
     edgesOf.forEach((edges, band) => {
       if (edges.length === 0) return;
       const end = this.start[band * this.side + last + 1];
       for (let p = this.start[band * this.side + first]; p < end; p++) {
         const row = this.rows[p];
-        if (winds(edges, this.xy[2 * row], this.xy[2 * row + 1])) found.push(row);
+        if (!winds(edges, this.xy[2 * row], this.xy[2 * row + 1])) continue;
+        isInside[row] = 1;
+        count++;
       }
     });
-    return Uint32Array.from(found).sort();
+    const found = new Uint32Array(count);
+    for (let row = isInside.length - 1; count > 0; row--) {
+      if (isInside[row]) found[--count] = row;
+    }
+    return found;
   }
 }
 
-/** Whether edges [x1, y1, x2, y2] of closed lines wind around a point, in any direction. */
+/** Whether edges x1, y1, x2, y2, ... of a closed line wind around a point, in any direction. */
 function winds(edges, x, y) {
   let turns = 0;
-  for (const [x1, y1, x2, y2] of edges) {
+  for (let e = 0; e < edges.length; e += 4) {
+    const y1 = edges[e + 1];
+    const y2 = edges[e + 3];
     if (y1 <= y === y2 <= y) continue;
-    const side = (x2 - x1) * (y - y1) - (x - x1) * (y2 - y1);
+    const x1 = edges[e];
+    const side = (edges[e + 2] - x1) * (y - y1) - (x - x1) * (y2 - y1);
     if (y1 <= y && side > 0) turns++;
     else if (y1 > y && side < 0) turns--;
   }

@@ -31,12 +31,15 @@ export class Layers {
     this.#host = host;
     this.#shown = shown;
     this.#signal = signal;
+    // Without a graphics card WebGL is slower than the canvas: only if it is asked for.
     if (renderer !== "canvas") this.#openWebGL(renderer === "webgl");
     this.#use(this.#webgl ?? new CanvasPoints());
     this.#attach(this.#pairs.canvas);
     this.#attach(this.#marks.canvas);
-    // Called before the browser shows the page: a canvas of another size is empty.
-    this.#resized = new ResizeObserver(() => this.drawNow());
+    this.#resized = new ResizeObserver(() => {
+      // Now, before the browser shows the page: a canvas of another size is empty.
+      if (this.#measure() && this.#stale.size > 0) this.#paint();
+    });
     this.#resized.observe(this.#marks.canvas);
     this.#watchPixelRatio();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawNow(), {
@@ -121,7 +124,7 @@ export class Layers {
 
   #openWebGL(needed) {
     try {
-      this.#webgl = new WebGLPoints();
+      this.#webgl = new WebGLPoints(!needed);
     } catch (error) {
       if (needed) throw error;
       return;

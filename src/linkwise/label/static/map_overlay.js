@@ -17,6 +17,9 @@ export class Overlay {
   #clear({ view, ratio }) {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    // Chromium may go on showing the old picture of a canvas that was cleared and no more.
+    this.context.fillStyle = "rgb(0 0 0 / 0.004)";
+    this.context.fillRect(0, 0, 1, 1);
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     return { context: this.context, view };
   }

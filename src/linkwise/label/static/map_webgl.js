@@ -3,6 +3,7 @@
 import { OUTLINE_MIX, REACH } from "./map_look.js";
 
 const PALETTE_WIDTH = 256;
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 const VERTEX = `#version 300 es
 precision highp float;
@@ -60,11 +61,17 @@ void main() {
 }`;
 
 export class WebGLPoints {
-  /** Throws where there is no WebGL2. */
-  constructor() {
+  /** Throws where there is no WebGL2, or none by a graphics card if it must be one. */
+  constructor(byCard) {
     this.canvas = document.createElement("canvas");
-    this.gl = this.canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false });
+    const options = { alpha: false, antialias: false, depth: false };
+    options.failIfMajorPerformanceCaveat = byCard;
+    this.gl = this.canvas.getContext("webgl2", options);
     if (!this.gl) throw new Error("This browser has no WebGL2.");
+    if (byCard && SOFTWARE.test(rendererOf(this.gl))) {
+      this.destroy();
+      throw new Error("This browser has no graphics card.");
+    }
     this.restore();
   }
 
@@ -169,6 +176,12 @@ function link(gl) {
     throw new Error(`The shaders of the map do not link: ${gl.getProgramInfoLog(program)}`);
   }
   return program;
+}
+
+/** Who draws, as far as the browser tells. */
+function rendererOf(gl) {
+  const details = gl.getExtension("WEBGL_debug_renderer_info");
+  return String(gl.getParameter(details ? details.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
 }
 
 function fill(gl, target, buffer, data) {

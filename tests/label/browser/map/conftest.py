@@ -92,6 +92,7 @@ def page(request, browser, files_url):
     browser.set_window_size(1000, 800)
     browser.get(f"{files_url}/tests/map/page.html")
     page = MapPage(browser, request.param)
+    page.move((900, 10))  # away from the map
     yield page
     if page.run("return window.map !== undefined;"):
         page.run("map.destroy();")

@@ -181,6 +181,13 @@ def test_destroyed_it_leaves_an_empty_host(page, rows):
     assert page.told("hovered") == []
 
 
+@pytest.mark.parametrize("page", ["auto"], indirect=True)
+def test_without_a_graphics_card_the_canvas_draws(page, rows):
+    page.start(*rows)
+    assert page.run("return map.renderer;") == "canvas"
+    assert (page.pixels() < 255).any()
+
+
 WRONG = {
     "map.setPoints(new Uint16Array(3))": "xy has 3 numbers",
     "map.setLabels(new Uint16Array(2), [])": "labels has 2 entries, must have 4",
