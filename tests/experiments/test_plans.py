@@ -137,7 +137,11 @@ def test_rankings_follow_the_choice_of_methods():
     plan = load_plan("fixed", methods=["COP", "KernelCSC", "MPCK"])
     assert list(plan.methods) == ["COP", "KernelCSC", "MPCK"]
     both = ["MPCK", "COP"]
-    assert plan.rankings == {"paper": ["KernelCSC", *both], "rich": both}
+    assert plan.rankings == {
+        "paper": ["KernelCSC", *both],
+        "rich": both,
+        "related": both,
+    }
     with pytest.raises(PlanError, match="no method 'Mine'"):
         load_plan("fixed", methods=["Mine"])
 

@@ -1,0 +1,117 @@
+"""The systems of the paper's related work against KernelCSC's default and all rivals.
+
+``python benchmarks/related_report.py fixed.sqlite few.sqlite --out docs/experiments``:
+the first store has the rivals with the paper's number of pairs, the second the default
+of KernelCSC with the same trials and pairs (plan ``few``). That they are the same is
+checked by what k-means, which is in both, has found. Only trials that all methods have
+done count, unless ``--shared METHOD ...`` says which of the new ones must have: those
+alone are then ranked. A failed job has an ARI of 0.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rich_report import records, show
+
+from linkwise.experiments import (
+    against,
+    failures,
+    rivals_ahead,
+    summary,
+    trial_scores,
+)
+
+DEFAULT = "KernelCSC"
+OLD = ["MMC+LCVQE", "ITML+LCVQE", "MPCK", "HMRF", "LCVQE", "COP", "SSK", "k-means"]
+NEW = ["NPK", "KCL", "MCL", "SKMS", "CPAC", "Adaptive-SSK", "CCL", "RCA+LCVQE"]
+KEYS = ["dataset", "trial", "n_constraints"]
+
+
+def together(fixed: str, few: str) -> pd.DataFrame:
+    """Return the rivals' records and those of the default, on the same pairs."""
+    rivals, default = records(fixed), records(few)
+    plain = [table[table["method"] == "k-means"] for table in (rivals, default)]
+    both = plain[0].merge(plain[1], on=KEYS)
+    same = both["ari_test_x"] == both["ari_test_y"]
+    assert len(both) and same.all(), "the two stores have other trials or pairs"
+    rivals = rivals[rivals["method"].isin([*OLD, *NEW])]
+    # The paper's number of pairs is the one that the rivals were run with alone.
+    numbers = rivals[rivals["method"] == "HMRF"][KEYS].drop_duplicates()
+    default = default[default["method"] == DEFAULT]
+    return pd.concat([rivals, default]).merge(numbers, on=KEYS)
+
+
+def coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how many sets each new rival has done whole, and the largest of them."""
+    rows = []
+    for method in NEW:
+        own = table[table["method"] == method]
+        whole = own.groupby("dataset").filter(lambda part: len(part) >= 3)
+        rows.append(
+            {
+                "method": method,
+                "sets": whole["dataset"].nunique(),
+                "jobs": len(own),
+                "failed": int((own["status"] != "ok").sum()),
+                "largest_rows": int(own["n_samples"].max()) if len(own) else 0,
+                "mean_cpu_seconds": own["cpu_seconds"].mean(),
+                "longest_cpu_seconds": own["cpu_seconds"].max(),
+                "largest_memory_gib": own["peak_memory"].max() / 2**30,
+            }
+        )
+    return pd.DataFrame(rows).set_index("method").round(3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("fixed")
+    parser.add_argument("few")
+    parser.add_argument("--shared", nargs="*", default=NEW, choices=NEW)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    table = together(args.fixed, args.few)
+    methods = [DEFAULT, *args.shared, *OLD]
+    scores = trial_scores(table, methods=methods)
+    whole = scores.groupby(level="dataset").size()
+    scores = scores[
+        scores.index.get_level_values("dataset").isin(whole[whole >= 3].index)
+    ]
+    versus = against(scores, DEFAULT).set_index("rival")
+    ahead = rivals_ahead(scores, DEFAULT)
+    sizes = table.drop_duplicates("dataset").set_index("dataset")["n_samples"]
+    ahead.insert(1, "rows", ahead["dataset"].map(sizes).astype(int))
+    best_old = scores[OLD].groupby(level="dataset").mean().max(axis=1)
+    ahead["best_old_rival"] = ahead["dataset"].map(best_old)
+    lost = failures(table[table["method"].isin(NEW)])
+    lost = lost.assign(error=lost["error"].fillna("").str.slice(0, 60))
+    lost = (
+        lost.groupby(["dataset", "method", "status", "error"])
+        .size()
+        .rename("trials")
+        .reset_index()
+        .set_index("dataset")
+    )
+    parts = {
+        "related-summary": summary(scores).round(4),
+        "related-against": versus.round(4),
+        "related-ahead": ahead.set_index("dataset").round(3),
+        "related-coverage": coverage(table),
+        "related-left-out": lost,
+    }
+    for name, part in parts.items():
+        show(name, part, None if args.out is None else args.out / f"{name}.csv")
+    if args.out is not None:
+        from linkwise.plots import rank_bars
+
+        figure = rank_bars(scores, f"Ranks on {scores.index.unique(0).size} sets")
+        figure.savefig(args.out / "ranks-related.png", dpi=150, bbox_inches="tight")
+    first = np.mean(
+        scores.groupby(level="dataset").mean().round(12).idxmax(axis=1) == DEFAULT
+    )
+    print(f"The default is first on {first:.1%} of {scores.index.unique(0).size} sets.")
+
+
+if __name__ == "__main__":
+    main()
