@@ -17,7 +17,7 @@ from linkwise.kernels import PairKernel
 from linkwise.plots import report_page
 
 HOSTILE = '"><script>alert(1)</script><img src=//evil.example/x onerror=x>\x00'
-VOID = {"meta", "img", "br", "rect", "path"}
+VOID = {"meta", "img", "wbr", "rect", "path"}
 
 
 class Reader(HTMLParser):

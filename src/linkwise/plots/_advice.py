@@ -51,10 +51,12 @@ def advice_on(found: Findings) -> list[Advice]:
     advice = [one for rule in rules for one in rule(found)]
     if advice:
         return advice
+    n_broken = len(found.broken)
+    all_hold = "All pairs hold" if n_broken == 0 else f"All pairs but {n_broken:,} hold"
     return [
         Advice(
             "Nothing stands out",
-            "The pairs hold, every cluster is touched by some of them, the search had "
+            f"{all_hold}, every cluster is touched by some of them, the search had "
             "come to rest, and few rows are in doubt. Look at the typical rows of each "
             "cluster: if they make sense to you, use the clusters.",
         )

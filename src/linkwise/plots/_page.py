@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1f2328; --faint: #57606a;
-        --line: #d8dee4; --card: #f6f8fa; --broken: #b64a00; --good: #0a7d5a; }
+        --line: #d8dee4; --card: #f6f8fa; --broken: #b64a00; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --paper: #16191d; --ink: #e6edf3; --faint: #9ba5b0; --line: #363c44;
-          --card: #1f2429; --broken: #ff8a4c; --good: #2fc499; }
+          --card: #1f2429; --broken: #ff8a4c; }
   .on-light { display: none; }
 }
 @media not screen, (prefers-color-scheme: light) { .on-dark { display: none; } }
@@ -63,6 +63,17 @@ def escaped(value: object) -> str:
     """
     text = _UNSEEN.sub("\ufffd", str(value))
     return escape(text, quote=True)
+
+
+def breakable(value: object) -> str:
+    """Return anything as text of a page that may be broken after some marks.
+
+    Examples
+    --------
+    >>> breakable("total_phenols<b>")
+    'total_<wbr>phenols&lt;b&gt;'
+    """
+    return escaped(value).replace("_", "_<wbr>").replace("/", "/<wbr>")
 
 
 @dataclass(frozen=True)

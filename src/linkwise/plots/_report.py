@@ -34,7 +34,7 @@ from linkwise.plots._shown_rows import ShownRows
 from linkwise.plots._style import Theme, new_figure, shortened
 from linkwise.plots._traits_display import clear_traits, varied_traits
 from linkwise.plots._weights_display import WeightsDisplay
-from linkwise.plots._words import counted, joined, share_text
+from linkwise.plots._words import counted, joined, share_text, short_name
 from linkwise.tables import cluster_traits
 
 # What is listed before "and N more".
@@ -194,7 +194,7 @@ def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
     display = ClusterDisplay(coordinates, found.labels, found.pairs, what)
 
     def draw(theme: Theme) -> Figure:
-        figure = new_figure(6.4, 4.5)
+        figure = new_figure(6.0, 4.4)
         display.plot(figure.subplots(), theme=theme, legend=False)
         return figure
 
@@ -205,9 +205,9 @@ def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
         "show it: rows that lie together may differ in other directions. Lines are "
         "pairs.</p>"
     )
-    yield picture(draw, "Map of the rows with clusters and pairs", "map")
-    yield _map_legend(found)
-    yield "</section>"
+    yield "<div class='map'>"
+    yield picture(draw, "Map of the rows with clusters and pairs", "large")
+    yield f"{_map_legend(found)}</div></section>"
 
 
 def _map_legend(found: Findings) -> str:
@@ -275,7 +275,7 @@ def _kernels(model: Any) -> str:
     order = [i for i in np.argsort(-weights, kind="stable") if weights[i] > 0]
     items = [
         f"<li>{share_text(weights[i], weights.sum())} "
-        f"{escaped(shortened(model.kernel_names_[i], 80))}</li>"
+        f"{escaped(shortened(short_name(model.kernel_names_[i]), 80))}</li>"
         for i in order[:_N_KERNELS]
     ]
     more = len(order) - _N_KERNELS

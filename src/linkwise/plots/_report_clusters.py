@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from linkwise.plots._findings import Findings
-from linkwise.plots._page import escaped
+from linkwise.plots._page import breakable, escaped
 from linkwise.plots._report_parts import glyph, row_list, why_doubt
 from linkwise.plots._shown_rows import ShownRows
 from linkwise.plots._style import LIGHT, shortened
@@ -89,12 +89,12 @@ def _profile(own: pd.DataFrame, cluster: int) -> str:
             for value in (trait.here, trait.elsewhere)
         )
         rows.append(
-            f"<tr><th>{escaped(shortened(name, 40))}</th><td class='bar'>{bar}</td>"
+            f"<tr><th>{breakable(shortened(name, 40))}</th><td class='bar'>{bar}</td>"
             f"<td>{escaped(here)}</td><td>{escaped(elsewhere)}</td></tr>"
         )
     return (
         '<table class="profile"><thead><tr><th>sets it apart</th><th></th>'
-        f"<th>here</th><th>elsewhere</th></tr></thead><tbody>{''.join(rows)}</tbody>"
+        f"<th>here</th><th>others</th></tr></thead><tbody>{''.join(rows)}</tbody>"
         "</table>"
     )
 

@@ -8,13 +8,17 @@ from matplotlib.markers import MarkerStyle
 from matplotlib.path import Path as Outline
 
 from linkwise.plots._findings import Findings
-from linkwise.plots._page import escaped, figure_bytes, image
+from linkwise.plots._page import breakable, escaped, figure_bytes, image
 from linkwise.plots._shown_rows import ShownRows
 from linkwise.plots._style import DARK, LIGHT, Theme
 from linkwise.plots._words import counted, share_text
 
 # Columns that are compared side by side.
-_N_COMPARED = 12
+_N_COMPARED = 8
+# Standard deviations from which on a difference is marked.
+_LARGE = 1.0
+# Letters of a short cell.
+_SHORT = 36
 
 
 def colour_rules() -> str:
@@ -87,11 +91,14 @@ def row_list(
 
 def row_line(shown: ShownRows, row: int, columns: Sequence[int]) -> str:
     """Return a row in one flowing line: its name, then cells."""
-    cells = "".join(
-        f'<span class="cell"><i>{escaped(name)}</i> {escaped(value)}</span> '
-        for name, value in shown.cells(row, columns)
-    )
-    return f"<b>{escaped(shown.name(row))}</b> {cells}"
+    is_one = len(shown.columns) == 1  # needs no name
+    cells = []
+    for name, value in shown.cells(row, columns):
+        # Short ones are not broken over two lines.
+        kind = "cell short" if len(name) + len(value) <= _SHORT else "cell"
+        named = "" if is_one else f"<i>{breakable(name)}</i> "
+        cells.append(f'<span class="{kind}">{named}{escaped(value)}</span> ')
+    return f"<b>{escaped(shown.name(row))}</b> {''.join(cells)}"
 
 
 def side_by_side(shown: ShownRows, i: int, j: int) -> str:
@@ -99,15 +106,22 @@ def side_by_side(shown: ShownRows, i: int, j: int) -> str:
     if not shown.has_columns:
         both = "".join(f"<li>{row_line(shown, row, [])}</li>" for row in (i, j))
         return f"<ul class='rows'>{both}</ul>"
-    order = shown.difference(i, j)
-    places = order[:_N_COMPARED]
+    if len(shown.columns) == 1:  # needs no name
+        a, b = (shown.cells(row, [0])[0][1] for row in (i, j))
+        names = f"<th>{escaped(shown.name(i))}</th><th>{escaped(shown.name(j))}</th>"
+        return (
+            f"<table class='beside two'><thead><tr>{names}</tr></thead>"
+            f"<tbody><tr><td>{escaped(a)}</td><td>{escaped(b)}</td></tr></tbody></table>"
+        )
+    order = shown.differences(i, j)
+    places = [place for place, _ in order[:_N_COMPARED]]
     rows = []
-    for (name, a), (_, b) in zip(
-        shown.cells(i, places), shown.cells(j, places), strict=True
+    for (_, amount), (name, a), (_, b) in zip(
+        order, shown.cells(i, places), shown.cells(j, places), strict=False
     ):
-        mark = ' class="differs"' if a != b else ""
+        mark = ' class="differs"' if amount >= _LARGE else ""
         rows.append(
-            f"<tr{mark}><th>{escaped(name)}</th><td>{escaped(a)}</td>"
+            f"<tr{mark}><th>{breakable(name)}</th><td>{escaped(a)}</td>"
             f"<td>{escaped(b)}</td></tr>"
         )
     more = len(order) - len(places)

@@ -7,7 +7,10 @@ h4 { margin: 1rem 0 0.3rem; font-size: 0.95rem; color: var(--faint);
      font-weight: 600; }
 figure { margin: 1rem 0; }
 figure img { border-radius: 6px; vertical-align: top; }
-.map { max-width: 46rem; } .map img { width: 100%; }
+.map { display: grid; gap: 0 1.5rem; align-items: start;
+       grid-template-columns: minmax(0, 46rem) minmax(12rem, 1fr); }
+.large img { width: 100%; }
+.map .legend { flex-direction: column; }
 .small img { width: 100%; max-width: 34rem; }
 .plainly, .rows, .legend, .pairs { padding: 0; list-style: none; }
 .plainly { font-size: 1.1rem; } .plainly li { margin: 0.35rem 0; }
@@ -31,31 +34,45 @@ figure img { border-radius: 6px; vertical-align: top; }
 .halves h4:first-child { margin-top: 0.3rem; }
 .rows li { margin: 0.4rem 0; font-size: 0.92rem; }
 .cell { margin-left: 0.5rem; } .cell i { color: var(--faint); font-style: normal; }
+.short { display: inline-block; }
 .profile, .beside { width: 100%; table-layout: fixed; }
 .profile th, .profile td, .beside th, .beside td { overflow-wrap: anywhere;
   padding: 0.2rem 0.4rem; }
-.profile th:first-child { width: 36%; } .profile .bar { width: 30%; padding: 0.2rem 0; }
+.profile th:first-child { width: 36%; }
+.profile .bar { width: 30%; padding: 0.2rem 0; vertical-align: middle; }
 .profile tbody th, .beside tbody th { font-weight: 400; text-align: left; }
 .profile thead th, .beside thead th { font-weight: 600; color: var(--faint);
   border-bottom-width: 1px; }
 .profile svg { width: 100%; height: 0.85rem; display: block; }
 .axis { stroke: var(--faint); stroke-width: 1; vector-effect: non-scaling-stroke;
         fill: none; }
-.beside th:first-child { width: 30%; }
+.beside th:first-child { width: 38%; } .two th:first-child { width: 50%; }
 .beside th, .beside td { text-align: left; }
 .beside .differs td { font-weight: 600; }
 .beside tbody tr:not(.differs) { color: var(--faint); }
-.pictures { display: grid; gap: 1.5rem 2.5rem; align-items: start;
-            grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+.pairs { display: grid; gap: 1rem; align-items: start;
+         grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+.pairs .card { margin: 0; }
+.pictures { columns: 26rem 2; column-gap: 2.5rem; }
+.pictures > div { break-inside: avoid; } .pictures p { margin-top: 0; }
 footer { margin: 3rem 0 1rem; border-top: 1px solid var(--line); padding-top: 0.5rem;
          font-size: 0.85rem; }
+@media (max-width: 62rem) {
+  .map { grid-template-columns: minmax(0, 46rem); }
+  .map .legend { flex-direction: row; }
+}
 @media (max-width: 46rem) {
   body { margin: 1rem auto; } .card { padding: 0.75rem 0.9rem; }
   .halves { grid-template-columns: minmax(0, 1fr); }
+  .profile, .beside { font-size: 0.82rem; }
+  .profile th:first-child { width: 38%; } .profile .bar { width: 24%; }
 }
 @media print {
-  .card { background: none; } .halves { grid-template-columns: 1fr 1fr; }
-  .pictures { grid-template-columns: 1fr 1fr; }
+  .card { background: none; padding: 0.5rem 0.8rem; }
+  .halves { grid-template-columns: 1fr 1fr; }
+  .pictures { columns: 2; } .pairs { grid-template-columns: 1fr 1fr; }
+  .map { grid-template-columns: 13cm; } .map .legend { flex-direction: row; }
+  .profile, .beside { font-size: 0.8rem; }
   h2 { margin-top: 1.5rem; }
 }
 """

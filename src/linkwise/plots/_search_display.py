@@ -76,6 +76,7 @@ class SearchDisplay:
             linewidths=0.0,
             rasterized=len(number) > 2000,
             label="a candidate",
+            zorder=3,
         )
         self.ax_.step(
             number,
@@ -95,6 +96,7 @@ class SearchDisplay:
                 color=theme.broken,
                 markeredgecolor=theme.paper,
                 label="chosen",
+                zorder=4,
             )
         self.ax_.set_xlabel("candidate, in the order of the search")
         self.ax_.set_ylabel("pairs that hold")

@@ -83,8 +83,8 @@ class ShownRows:
             for column, value in zip(columns.tolist(), values[order], strict=True)
         ]
 
-    def difference(self, i: int, j: int) -> list[int]:
-        """Return places of the columns, those in which two rows differ most first.
+    def differences(self, i: int, j: int) -> list[tuple[int, float]]:
+        """Return places of the columns and how far two rows differ, the farthest first.
 
         Numbers differ by their distance in standard deviations; other values differ by
         1 or not at all.
@@ -99,8 +99,8 @@ class ShownRows:
                 found.append(abs(float(a) - float(b)) / (self._deviation(place) or 1.0))
             else:
                 found.append(float(cell_text(a) != cell_text(b)))
-        order: list[int] = np.argsort(np.negative(found), kind="stable").tolist()
-        return order
+        order = np.argsort(np.negative(found), kind="stable").tolist()
+        return [(place, found[place]) for place in order]
 
     def _deviation(self, place: int) -> float:
         if not hasattr(self, "_deviations"):

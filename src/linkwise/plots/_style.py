@@ -68,10 +68,10 @@ _CLUSTERS = (
     "#B8A038",
 )
 _CLUSTERS_ON_DARK = (
-    "#4DA3E8",
-    "#F0B030",
-    "#2FC499",
-    "#E39AC4",
+    "#3D93DC",
+    "#FFC94A",
+    "#35D0A6",
+    "#CF79AF",
     "#9BD4F5",
     "#C4C45C",
     "#D16BA5",
@@ -110,7 +110,7 @@ class Theme(NamedTuple):
 
 
 LIGHT = Theme()
-DARK = Theme("#16191D", "#E6EDF3", "#9BA5B0", "#363C44", "#FF8A4C", _CLUSTERS_ON_DARK)
+DARK = Theme("#16191D", "#E6EDF3", "#9BA5B0", "#363C44", "#FF7B3D", _CLUSTERS_ON_DARK)
 
 
 def axes_for(

@@ -130,12 +130,10 @@ class TraitsDisplay:
         shown = list(self.sizes)[:_MAX_CLUSTERS]
         n_columns = max(1, min(_COLUMNS, len(shown)))
         n_rows = max(1, math.ceil(len(shown) / n_columns))
-        most = max(1, int(self.traits.groupby("cluster").size().max() or 1))
-        if len(self.traits) == 0:
-            most = 1
+        most = max([4, *self.traits.groupby("cluster").size().tolist()])
         height = n_rows * (1.1 + 0.26 * most)
         if figure is None:
-            figure = new_figure(4.2 * n_columns, height)
+            figure = new_figure(4.5 * n_columns, height)
         figure.set_facecolor(theme.paper)
         panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True)
         self.figure_, self.axes_ = figure, list(panels.ravel()[: len(shown)])
@@ -163,6 +161,8 @@ class TraitsDisplay:
         ax.set_yticks(places, names)
         if len(own) == 0:
             ax.set_ylim(1.0, 0.0)
+            if len(self.traits) == 0:  # otherwise panels share the limits of others
+                ax.set_xlim(-1.0, 1.0)
             ax.text(
                 0.5,
                 0.5,
@@ -178,7 +178,7 @@ class TraitsDisplay:
             loc="left",
             fontsize=10,
         )
-        ax.set_xlabel("difference, standard deviations", fontsize=9)
+        ax.set_xlabel("standardised difference", fontsize=9)
         ax.set_ylabel("column or word", fontsize=9)
         ax.tick_params(labelsize=9)
         finish(ax, theme, grid="x")

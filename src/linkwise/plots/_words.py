@@ -1,6 +1,12 @@
 """Numbers in words."""
 
+import re
+
 import numpy as np
+
+# A space at which no line is broken.
+_STICKY = "\u00a0"
+_DECIMAL = re.compile(r"\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
 
 
 def counted(n: int, noun: str) -> str:
@@ -15,21 +21,30 @@ def counted(n: int, noun: str) -> str:
 
 
 def share_text(part: float, whole: float = 1.0) -> str:
-    """Return a share in per cent; 0 and 100 % only if it is so.
+    r"""Return a share in per cent; 0 and 100 % only if it is so.
 
     Examples
     --------
-    >>> share_text(1, 3), share_text(999, 1000), share_text(0, 5), share_text(0.0001)
-    ('33 %', '99.9 %', '0 %', '0.01 %')
+    >>> share_text(1, 3), share_text(999, 1000), share_text(0), share_text(1e-4)
+    ('33\xa0%', '99.9\xa0%', '0\xa0%', '<\xa00.1\xa0%')
     """
     share = 100.0 * part / whole if whole else 0.0
+    if 0.0 < share < 0.1:
+        return f"<{_STICKY}0.1{_STICKY}%"
     if 0.0 < share < 1.0 or 99.0 < share < 100.0:
-        return f"{min(max(share, 0.01), 99.99):.2g} %" if share < 1 else _near(share)
-    return f"{share:.0f} %"
+        return f"{min(share, 99.9):.1f}{_STICKY}%"
+    return f"{share:.0f}{_STICKY}%"
 
 
-def _near(share: float) -> str:
-    return f"{min(share, 99.9):.1f} %"
+def short_name(name: str) -> str:
+    """Return the name of a kernel with the digits that matter.
+
+    Examples
+    --------
+    >>> short_name("Laplacian(gamma=0.4510783337324015) on diffusion")
+    'Laplacian(gamma=0.451) on diffusion'
+    """
+    return _DECIMAL.sub(lambda found: f"{float(found.group()):.3g}", name)
 
 
 def number_text(value: float) -> str:
