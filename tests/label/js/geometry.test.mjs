@@ -4,6 +4,7 @@ import {
   boundsOf,
   clipLine,
   GridIndex,
+  middleRows,
   spacingOf,
   View,
 } from "../../../src/linkwise/label/static/map_geometry.js";
@@ -234,4 +235,19 @@ test("a view of all points stays one on another screen; one that was moved stays
   view.reset();
   view.resize(1040, 600);
   assert.ok(Math.abs(view.screenX(1000) - 1020) < 1e-9);
+});
+
+test("the middle row of a label is its row nearest to the mean; other labels do not count", () => {
+  const random = randomNumbers(6);
+  const xy = makePoints("spread", 500, random);
+  const labels = Uint16Array.from({ length: 500 }, (_, row) => (row % 7 ? row % 4 : 65535));
+  const middles = middleRows(xy, labels, 6);
+  for (let label = 0; label < 4; label++) {
+    const rows = [...labels.keys()].filter((row) => labels[row] === label);
+    const mean = (axis) => rows.reduce((sum, row) => sum + xy[2 * row + axis], 0) / rows.length;
+    const gap = (row) => Math.hypot(xy[2 * row] - mean(0), xy[2 * row + 1] - mean(1));
+    assert.equal(labels[middles[label]], label);
+    assert.ok(rows.every((row) => gap(row) >= gap(middles[label])));
+  }
+  assert.deepEqual([...middles.slice(4)], [-1, -1]);
 });

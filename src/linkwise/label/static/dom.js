@@ -1,5 +1,7 @@
 // Nodes, made with textContent alone: nothing that comes from data is ever read as markup.
 
+import { shapePath } from "./map_look.js";
+
 export const byId = (id) => document.getElementById(id);
 
 // el("p", { class: "dim", onclick: f }, "text", node, ...)
@@ -20,23 +22,15 @@ export function fill(node, ...children) {
 }
 
 const SVG = "http://www.w3.org/2000/svg";
-// The shapes of the map, so that clusters differ not by colour alone.
-const SHAPES = [
-  "M8 2a6 6 0 1 0 .01 0z",
-  "M3 3h10v10H3z",
-  "M8 1.5 14.5 13.5H1.5z",
-  "M8 1 15 8 8 15 1 8z",
-  "M6 2h4v4h4v4h-4v4H6v-4H2V6h4z",
-  "M1.5 2.5h13L8 14.5z",
-];
 
+// Clusters differ by shape too, as on the map.
 export function swatch(look) {
   const svg = document.createElementNS(SVG, "svg");
   const path = document.createElementNS(SVG, "path");
-  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("viewBox", "-8 -8 16 16");
   svg.setAttribute("class", "swatch");
   svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", SHAPES[look.shape % SHAPES.length]);
+  path.setAttribute("d", shapePath(look.shape, 5.5));
   path.setAttribute("fill", look.color);
   svg.append(path);
   return svg;

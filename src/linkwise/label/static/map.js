@@ -2,12 +2,13 @@
 //
 //   const map = new PointMap(host, { onSelect: (rows) => map.setSelection(rows) });
 //   map.setPoints(xy);
-//   map.setLabels(labels, [{ color: "#1f77b4", shape: 0 }]);
+//   map.setLabels(labels, [{ color: "#1f77b4", shape: 0, name: "on the map if given" }]);
 //
 // The map reports what was selected; what is shown as selected says setSelection alone.
 // Colours come from --map-background, --map-line, --map-broken and --map-muted of the host.
 
-import { boundsOf, GridIndex, spacingOf, View } from "./map_geometry.js";
+import { counted } from "./dom.js";
+import { boundsOf, GridIndex, middleRows, spacingOf, View } from "./map_geometry.js";
 import { listen } from "./map_gestures.js";
 import { Layers } from "./map_layers.js";
 import { NO_LABEL, paletteBytes } from "./map_look.js";
@@ -25,6 +26,8 @@ export class PointMap {
     xy: new Uint16Array(0), // of all rows, x and y
     labels: new Uint16Array(0), // of each row, its place in the palette
     palette: new Uint8Array(0), // red, green, blue, shape
+    names: [], // of the clusters in the palette
+    middles: [], // rows where they are written
     selection: new Uint32Array(0), // rows
     ends: new Uint32Array(0), // two rows for each pair
     kinds: new Uint8Array(0), // of each pair
@@ -84,6 +87,7 @@ export class PointMap {
     Object.assign(shown.marks, { hover: -1, moved: [], lasso: [] });
     this.#index = null;
     this.#describe();
+    this.#findMiddles();
     this.#layers.change("points", "labels", "selection");
   }
 
@@ -93,7 +97,9 @@ export class PointMap {
     checkLength("labels", labels, this.#n);
     this.#shown.labels = labels;
     this.#shown.palette = bytes;
+    this.#shown.names = palette.map((entry) => entry.name ?? "");
     this.#describe();
+    this.#findMiddles();
     this.#layers.change("labels", "palette");
   }
 
@@ -208,19 +214,20 @@ export class PointMap {
     this.#tell.onHover?.(row);
   }
 
+  #findMiddles() {
+    const { xy, labels, names } = this.#shown;
+    this.#shown.middles = names.some(Boolean) ? middleRows(xy, labels, names.length) : [];
+  }
+
   #describe() {
     const { labels, palette, selection } = this.#shown;
     const seen = new Uint8Array(NO_LABEL + 1);
     for (let row = 0; row < labels.length; row++) seen[labels[row]] = 1;
     const clusters = seen.subarray(0, palette.length / 4).reduce((sum, one) => sum + one, 0);
-    let text = `Map of ${count(this.#n, "row")} in ${count(clusters, "cluster")}`;
-    if (selection.length > 0) text += `, ${count(selection.length, "row")} selected`;
+    let text = `Map of ${counted(this.#n, "row")} in ${counted(clusters, "cluster")}`;
+    if (selection.length > 0) text += `, ${counted(selection.length, "row")} selected`;
     this.#host.setAttribute("aria-label", text);
   }
-}
-
-function count(n, word) {
-  return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 }
 
 function checkLength(name, values, expected) {

@@ -47,6 +47,30 @@ export function spacingOf(xy, bounds = boundsOf(xy)) {
   return span / side / Math.sqrt(crowd * more);
 }
 
+/** Of each of so many labels, the row nearest to the mean of its rows; -1 if it has none. */
+export function middleRows(xy, labels, nLabels) {
+  const sums = new Float64Array(3 * nLabels); // of x, of y, of rows
+  for (let row = 0; row < labels.length; row++) {
+    const at = 3 * labels[row];
+    if (labels[row] >= nLabels) continue;
+    sums[at] += xy[2 * row];
+    sums[at + 1] += xy[2 * row + 1];
+    sums[at + 2]++;
+  }
+  const middles = new Int32Array(nLabels).fill(-1);
+  const squares = new Float64Array(nLabels).fill(Infinity);
+  for (let row = 0; row < labels.length; row++) {
+    const label = labels[row];
+    if (label >= nLabels) continue;
+    const dx = xy[2 * row] - sums[3 * label] / sums[3 * label + 2];
+    const dy = xy[2 * row + 1] - sums[3 * label + 1] / sums[3 * label + 2];
+    if (dx * dx + dy * dy >= squares[label]) continue;
+    squares[label] = dx * dx + dy * dy;
+    middles[label] = row;
+  }
+  return middles;
+}
+
 /** Which part of the plane is on the screen: its centre, and pixels for a unit. */
 export class View {
   constructor(bounds = boundsOf([]), width = 1, height = 1, padding = 24) {

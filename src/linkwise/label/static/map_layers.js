@@ -1,4 +1,5 @@
-// The canvases of the map over each other: points, pairs, marks; and when each is drawn.
+// The canvases of the map over each other, points, pairs and names, marks; and when each is
+// drawn.
 
 import { CanvasPoints } from "./map_canvas.js";
 import { pointLook, readColors } from "./map_look.js";
@@ -6,7 +7,7 @@ import { Overlay } from "./map_overlay.js";
 import { WebGLPoints } from "./map_webgl.js";
 
 export const FLASH_MS = 1200;
-const FADED = 0.45; // opacity of rows that are not selected, of the others'
+const FADED = 0.6; // opacity of rows that are not selected, of the others'
 const PARTS = ["points", "labels", "palette", "selection"];
 const LAYERS = ["points", "pairs", "marks"];
 
@@ -84,7 +85,10 @@ export class Layers {
       if (this.#changed.has("points")) setTimeout(() => onPaint?.()); // when the frame is seen
       this.#changed = new Set();
     }
-    if (stale.has("pairs")) this.#pairs.drawPairs(frame, this.#shown);
+    if (stale.has("pairs")) {
+      this.#pairs.drawPairs(frame, this.#shown);
+      this.#pairs.drawNames(frame, this.#shown);
+    }
     if (stale.has("marks")) {
       const flash = flashOf(marks.flashStart);
       this.#marks.drawMarks(frame, this.#shown.xy, marks, flash);

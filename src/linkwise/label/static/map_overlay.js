@@ -1,10 +1,13 @@
-// What lies over the points, for both renderers: pairs, the lasso, rings around rows.
+// What lies over the points, for both renderers: pairs, names of clusters, the lasso, rings
+// around rows.
 
 import { clipLine } from "./map_geometry.js";
 
 const CANNOT_LINK = 1;
 const BROKEN = 2;
 const MOST_RINGS = 5000; // more cannot be told apart
+const FONT = "600 12px system-ui, sans-serif";
+const LONGEST_NAME = 24;
 
 /** A canvas over the points. */
 export class Overlay {
@@ -50,6 +53,32 @@ export class Overlay {
       context.stroke();
       this.#drawCrosses(middles, frame.colors);
     }
+  }
+
+  /** Names of clusters in their middles, but for those that would cover one before. */
+  drawNames({ view, colors }, { xy, names, middles }) {
+    const context = this.context;
+    const taken = [];
+    context.font = FONT;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    names.forEach((name, k) => {
+      if (!name || middles[k] < 0) return;
+      const text = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
+      const [x, y] = [view.screenX(xy[2 * middles[k]]), view.screenY(xy[2 * middles[k] + 1])];
+      const half = context.measureText(text).width / 2 + 4;
+      const covers = (box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 18;
+      if (taken.some(covers)) return;
+      taken.push({ x, y, half });
+      context.globalAlpha = 0.85;
+      context.strokeStyle = css(colors.background);
+      context.strokeText(text, x, y);
+      context.globalAlpha = 1;
+      context.fillStyle = css(colors.ink);
+      context.fillText(text, x, y);
+    });
   }
 
   #drawCrosses(middles, colors) {

@@ -153,6 +153,30 @@ def test_a_cross_marks_the_middle_of_a_broken_pair_alone(page):
         assert all(reds) if broken else not any(reds)
 
 
+def test_names_are_written_in_the_middles_of_clusters_if_there_is_room(page):
+    xy = [[0, 0], [0, 65535], [65535, 0], [65535, 1], [65535, 65535]]
+    palette = [
+        {"color": "#4477aa", "shape": 0, "name": name}
+        for name in [
+            "<b>a name</b>",
+            "",
+            "x" * 1000,
+            "covered",
+            "\u05e9\u05dc\u05d5\u05dd",
+        ]
+    ]
+    page.start(xy, range(5), palette=palette)
+    pixels, places = page.pixels(), page.places(xy)
+    ink = (pixels.max(axis=2) < 60).astype(int)
+    x, y = places.astype(int).T
+    columns = [ink[y[k] - 9 : y[k] + 9].any(axis=0).nonzero()[0] for k in range(5)]
+    left, right = columns[0] < 400, columns[0] > 400
+    assert np.ptp(columns[0][left]) > 40  # the first name, on the left
+    assert right.sum() > 40 and columns[0].max() < 800
+    assert len(columns[1][columns[1] < 400]) == 0  # no name
+    assert len(columns[4][columns[4] > 400]) > 10
+
+
 def test_colours_come_from_the_page(page, rows):
     xy, labels = rows
     page.start(xy)
