@@ -199,7 +199,7 @@ def test_more_clusters_than_rows_are_refused(fails):
         ("i,j,kind\n0,1\n", "line 2: 2 fields"),
         ("i,j,kind\n0,1,ML\n\n0,,CL\n", "line 4: column j is missing"),
         ("i,j,kind\n0,-1,ML\n", "line 2.*negative"),
-        ("i,j,kind\n0,0,CL\n", "line 2.*itself"),
+        ("i,j,kind\n0,0,CL\n", "line 2.*itself: correct it, or remove it"),
         ("i,j,kind,weight\n0,1,ML,heavy\n", "line 2: weight is 'heavy'"),
         ("i,j,kind\n0,1,ML\n0,9,CL\n", "line 3: there is no row 9.*0 to 3"),
         ("i,j,kind\n0,1,ML\n4,1,CL\n", "no row 4 .*counts from 1, subtract 1"),

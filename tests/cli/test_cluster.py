@@ -233,6 +233,7 @@ def test_without_pairs_there_is_a_note_and_null_for_the_score(cluster, files):
     report = cluster()
     assert report["satisfaction"] is None
     assert "no constraints" in report["warnings"][0]
+    assert "linkwise ask" in report["warnings"][0]  # not: an argument of Python
     result = files.ok("cluster", "flowers.csv", *TO_CLUSTER, "--out", "out.csv")
     assert result.stderr.startswith("note: ") and result.stderr.count("\n") == 1
 

@@ -167,6 +167,7 @@ def demo(
 @app.command(
     epilog="Example: linkwise cluster flowers.csv --constraints pairs.csv "
     "--clusters 3 --out labels.csv --id-column name\n\n"
+    "No pairs yet? linkwise ask asks for them.\n\n"
     "Ctrl-C ends the search; the best clustering so far is written.\n\n"
     "Exit codes: see linkwise --help."
 )

@@ -51,9 +51,11 @@ class Screen:
             try:
                 yield
             finally:
+                from linkwise.cli._words import in_options
+
                 for warning in caught:
                     if not issubclass(warning.category, _DEVELOPER_WARNINGS):
-                        self.note(str(warning.message))
+                        self.note(in_options(str(warning.message)))
 
     def watch(self, model: Any) -> None:
         """Give a model a progress bar, if somebody may be looking."""

@@ -45,6 +45,8 @@ OPTIONS = {
 _OTHER_WORDS = {
     "use KernelCSC with": "use --method kernel with",
     "n_landmarks or working_rows": "n_landmarks",
+    "Pass constraints= (pairs) or y= (partial labels).": "No pairs yet? `linkwise ask` "
+    "asks for them.",
 }
 _QUOTES = "\"'"
 _PARAMETER = re.compile(

@@ -158,7 +158,10 @@ def parse_rows(
             elif any(isinstance(end, int) and end < 0 for end in ends):
                 raise ValueError(f"{ends}: positions must not be negative.")
             if kind == CANNOT_LINK and ends[0] == ends[1]:
-                raise ValueError(f"cannot-link {named} joins a point to itself.")
+                raise ValueError(
+                    f"cannot-link {named} joins a point to itself: correct it, or "
+                    "remove it."
+                )
         except ValueError as error:
             raise ValueError(f"{rows.where(row)}: {error}") from None
         is_must = kind == MUST_LINK
