@@ -79,7 +79,7 @@ def main() -> None:
         scores.index.get_level_values("dataset").isin(whole[whole >= 3].index)
     ]
     versus = against(scores, DEFAULT).set_index("rival")
-    ahead = rivals_ahead(scores, DEFAULT)
+    ahead = rivals_ahead(scores[[DEFAULT, *args.shared]], DEFAULT)
     sizes = table.drop_duplicates("dataset").set_index("dataset")["n_samples"]
     ahead.insert(1, "rows", ahead["dataset"].map(sizes).astype(int))
     best_old = scores[OLD].groupby(level="dataset").mean().max(axis=1)
