@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all test-lowest lint format check bench-candidates bench-smoke docs clean help
+.PHONY: demo test test-all test-browser test-lowest lint format check bench-candidates bench-smoke docs clean help
 
 help:
 	@echo "make demo      cluster real data under 100 pairs"
 	@echo "make test      run the tests, without the slow ones"
 	@echo "make test-all  run all tests"
+	@echo "make test-browser  run the tests of the labelling page in Chromium"
 	@echo "make test-lowest  run the tests with the lowest versions that are allowed"
 	@echo "make check     lint, types, layers, then the tests"
 	@echo "make format    format the code"
@@ -27,10 +28,23 @@ demo: $(STAMP)
 
 # Two workers; BLAS and the like on one thread each, so that they do not fight.
 test: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow and not browser"
 
 test-all: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not browser"
+
+# The page in Chromium. Debian's packages are installed if they can be; a browser that
+# cannot be had is an error here, and the tests are not run.
+BROWSER_PACKAGES := chromium chromium-driver
+$(VENV)/.browser: $(STAMP)
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $(BROWSER_PACKAGES); } || \
+		{ echo "NO BROWSER: install $(BROWSER_PACKAGES) by hand; the page is NOT TESTED."; exit 1; }
+	$(BIN)/python -m pip install --quiet --group browser
+	touch $@
+
+test-browser: $(VENV)/.browser
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/label/browser
 
 # Old packages warn of what newer ones, which they use, have deprecated.
 LOWEST := build/lowest
@@ -41,7 +55,7 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet --editable . --group test \
 		--constraint $(LOWEST)/versions.txt
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 \
-		-m "not slow" -W default::DeprecationWarning
+		-m "not slow and not browser" -W default::DeprecationWarning
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -26,6 +26,8 @@ COMPRESSIONS = tuple(_OPENERS)
 # Marks between fields that are recognised, those that text seldom holds first.
 _MARKS = ("\t", ";", "|", ",")
 _UTF_16_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# Letters of a cell; Python's own limit is that of short texts.
+_MAX_CELL = 2**27
 # Records by which it is decided how a file is written.
 _N_LOOKED_AT = 50
 _CHUNK = 2**20
@@ -238,6 +240,7 @@ def records(file: TextFile) -> Iterator[tuple[int, list[str]]]:
     those at the beginning and at the end.
     """
     with open_text(file) as opened:
+        csv.field_size_limit(_MAX_CELL)
         reader = csv.reader(opened, delimiter=file.separator, skipinitialspace=True)
         start = 1
         width = 0

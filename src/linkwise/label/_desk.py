@@ -114,7 +114,7 @@ class Desk:
             "status": numbers,
             "check_least": _least_share(*status.check),
             "follow": session.n_follow,
-            "question": self._as_json(self.question(client)),
+            "question": self._as_json(self.question(client) if client else None),
             "conflicts": [self._conflict(c) for c in session.conflicts()],
             "last": self._last(),
             "clusters": session.labels_ is not None,

@@ -67,7 +67,7 @@ function nameOf(event) {
   return (event.ctrlKey || event.metaKey ? "ctrl+" : "") + (event.shiftKey && (isLetter || letter.length > 1) ? "shift+" : "") + letter;
 }
 
-const isTyping = (node) => node.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]") !== null;
+const isTyping = (node) => Boolean(node.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]"));
 
 // digits(n) takes the keys 1 to 9 where a pane wants them; it returns whether it did.
 export function listen(pane, digits) {

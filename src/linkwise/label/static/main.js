@@ -29,7 +29,7 @@ function draw() {
     const tab = byId(`tab-${name}`);
     tab.setAttribute("aria-selected", String(name === store.pane));
   }
-  document.body.dataset.pane = store.pane;
+  Object.assign(document.body.dataset, { pane: store.pane, revision: store.state.revision });
   PANES[store.pane].draw();
 }
 
