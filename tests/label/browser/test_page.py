@@ -92,6 +92,7 @@ def test_digits_by_keys_alone(serve):
         question = desk.question("a")
         same = y[question.i] == y[question.j]
         desk.answer("a", question.id, "same" if same else "different")
+        desk.question("a")  # the page has the next one before a fit is done
         desk.worker.wait()
     session.fit()
     expected = adjusted_rand_score(y, session.labels_)
