@@ -1,0 +1,1 @@
+from tests.label.browser.conftest import browser  # noqa: F401
