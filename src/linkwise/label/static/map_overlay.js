@@ -1,7 +1,7 @@
 // What lies over the points, for both renderers: pairs, names of clusters, the lasso, rings
 // around rows.
 
-import { clipLine } from "./map_geometry.js";
+import { clamp, clipLine } from "./map_geometry.js";
 
 const CANNOT_LINK = 1;
 const BROKEN = 2;
@@ -30,10 +30,11 @@ export class Overlay {
   /** Must-links are lines, cannot-links dashed; broken ones are red with a cross on top. */
   drawPairs(frame, { xy, ends, kinds }) {
     const { context, view } = this.#clear(frame);
+    const opacity = clamp(0.7 * (50 / kinds.length) ** 0.3, 0.2, 0.7); // many lines are faint
     for (const kind of [0, CANNOT_LINK, BROKEN, BROKEN | CANNOT_LINK]) {
       const broken = (kind & BROKEN) !== 0;
       context.strokeStyle = css(broken ? frame.colors.broken : frame.colors.line);
-      context.globalAlpha = broken ? 0.95 : 0.7;
+      context.globalAlpha = broken ? 0.95 : opacity;
       context.lineWidth = broken ? 2 : 1.25;
       context.setLineDash((kind & CANNOT_LINK) !== 0 ? [6, 5] : []);
       context.beginPath();
