@@ -16,13 +16,13 @@ from tests.baselines.metric_contract import DoorContract, make_blobs
 from linkwise.baselines import NPK, _pair_kernel
 from linkwise.baselines._pair_kernel import (
     SignedPairs,
-    largest_eigenvalue,
     leading_vectors,
     linear_kernel,
     neighbor_graph,
     normalized_laplacian,
     signed_pairs,
     squared_hinge_kernel,
+    strength_of,
 )
 from linkwise.constraints import Constraints
 
@@ -179,7 +179,7 @@ class TestKernel:
             assert_array_equal(T.diagonal(), 0.0)
             assert_array_equal(T, T.T)
             expected = np.linalg.eigvalsh(T)[-1]
-            assert largest_eigenvalue(pairs, draw) == pytest.approx(expected)
+            assert strength_of(pairs, draw) == pytest.approx(expected)
 
 
 class TestGraph:

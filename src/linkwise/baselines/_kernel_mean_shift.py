@@ -17,7 +17,7 @@ from linkwise.baselines._metric_learner import (
     square_root,
     within,
 )
-from linkwise.kernels import eigen
+from linkwise.kernels import eigen, signed
 
 # Squared distances that pairs are to have under a kernel of ones on the diagonal.
 _TARGETS = (0.1, 1.9)
@@ -101,13 +101,6 @@ def low_rank(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     rank = leading_rank(values)
     return values[:rank], signed(vectors[:, :rank])
-
-
-def signed(vectors: FloatArray) -> FloatArray:
-    """Return vectors, in columns, whose largest entries are positive."""
-    largest = np.abs(vectors).argmax(axis=0)
-    sign = np.sign(vectors[largest, np.arange(vectors.shape[1])])
-    return np.asarray(vectors * np.where(sign == 0, 1.0, sign))
 
 
 def bend(

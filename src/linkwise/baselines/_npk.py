@@ -8,12 +8,12 @@ from sklearn.preprocessing import normalize
 from linkwise.baselines._centres import squared_distances
 from linkwise.baselines._embedding_kmeans import best_kmeans
 from linkwise.baselines._pair_kernel import (
-    largest_eigenvalue,
     linear_kernel,
     neighbor_graph,
     normalized_laplacian,
     signed_pairs,
     squared_hinge_kernel,
+    strength_of,
 )
 from linkwise.doors import (
     ConstrainedClusterer,
@@ -193,8 +193,8 @@ class NPK(ConstrainedClusterer):
 
     def _kernel(self, laplacian, pairs, rng):
         """Return the Kernel, and the price of pairs in it."""
-        largest = largest_eigenvalue(pairs, rng)
-        price = self.strength / largest if largest > 0.0 else 0.0
+        unit = strength_of(pairs, rng)
+        price = self.strength / unit if unit > 0.0 else 0.0
         n_least = min(self.n_clusters, laplacian.shape[0])
         if self.loss == "linear":
             kernel = linear_kernel(

@@ -11,9 +11,10 @@ from sklearn.neighbors import NearestNeighbors
 from linkwise._typing import FloatArray, IntArray
 from linkwise.constraints import Constraints
 from linkwise.doors import check_matrices
-from linkwise.kernels import eigen
+from linkwise.kernels import eigen, signed
 from linkwise.kernels._learnt_views import neighbors
 
+_SMALL = 200  # matrices that are decomposed for one eigenvalue
 _DENSE_ROWS = 2000  # up to which all eigenvectors are computed
 _FIRST_VECTORS = 16  # wanted at first where they are not
 _ROUNDING = 1e-10  # eigenvalues up to this share of the largest are zero
@@ -110,21 +111,26 @@ def normalized_laplacian(graph: Any) -> Any:
     return (diags_array((degree > 0) * 1.0) - root @ graph @ root).tocsr()
 
 
-def largest_eigenvalue(pairs: SignedPairs, rng: np.random.Generator) -> float:
-    """Return that of the signed, weighted matrix of pairs; 0 without pairs."""
-    nodes, ends = np.unique(pairs.ends, return_inverse=True)
-    if len(nodes) == 0:
-        return 0.0
-    compact = pairs._replace(ends=ends.reshape(-1, 2))
-    matrix = compact.matrix(pairs.sign * pairs.weight, len(nodes))
-    if len(nodes) > 200:
-        start = rng.standard_normal(len(nodes))
+def largest_eigenvalue(matrix: Any, rng: np.random.Generator) -> float:
+    """Return that of a sparse symmetric matrix; ``rng`` draws a first vector."""
+    if matrix.shape[0] > _SMALL:
+        start = rng.standard_normal(matrix.shape[0])
         try:
             found = eigsh(matrix, 1, which="LA", v0=start, return_eigenvectors=False)
             return float(found[0])
         except ArpackNoConvergence:
             pass
     return float(eigen(matrix.toarray())[0][-1])
+
+
+def strength_of(pairs: SignedPairs, rng: np.random.Generator) -> float:
+    """Return the largest eigenvalue of signed, weighted pairs; 0 without pairs."""
+    nodes, ends = np.unique(pairs.ends, return_inverse=True)
+    if len(nodes) == 0:
+        return 0.0
+    compact = pairs._replace(ends=ends.reshape(-1, 2))
+    links = compact.matrix(pairs.sign * pairs.weight, len(nodes))
+    return largest_eigenvalue(links, rng)
 
 
 def leading_vectors(
@@ -164,11 +170,7 @@ def _sorted(values: FloatArray, vectors: FloatArray, n_least: int) -> Leading:
     order = np.argsort(-values, kind="stable")
     n_positive = int((values > _ROUNDING * np.abs(values).max()).sum())
     kept = order[: max(n_positive, n_least)]
-    vectors = vectors[:, kept]
-    # The sign of a vector is a matter of the routine: its largest entry is positive.
-    largest = np.abs(vectors).argmax(axis=0)
-    sign = np.sign(vectors[largest, np.arange(len(kept))])
-    return Leading(values[kept], vectors * np.where(sign == 0, 1.0, sign), n_positive)
+    return Leading(values[kept], signed(vectors[:, kept]), n_positive)
 
 
 def linear_kernel(

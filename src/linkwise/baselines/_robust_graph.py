@@ -1,6 +1,6 @@
 """A graph of neighbours whose edges pull rows together, with pairs in it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,14 +9,16 @@ from scipy.sparse.csgraph import (
     laplacian,
     minimum_spanning_tree,
 )
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.preprocessing import StandardScaler, normalize
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.baselines._networks import DenseNetwork
-from linkwise.baselines._pair_kernel import SignedPairs, neighbor_graph
+from linkwise.baselines._pair_kernel import (
+    SignedPairs,
+    largest_eigenvalue,
+    neighbor_graph,
+)
 from linkwise.constraints import Closure
-from linkwise.kernels import eigen
 
 _SHORT_SHARE = 0.01  # of the edges are the shortest ones
 _MOST_SHORT = 250
@@ -175,19 +177,8 @@ def pull_of(codes: FloatArray, edges: Edges, rng: np.random.Generator) -> float:
     n_nodes = len(codes)
     a, b = free.ends.T
     graph = csr_array((free.weight, (a, b)), shape=(n_nodes, n_nodes))
-    largest = _largest(laplacian(graph + graph.T), rng)
+    largest = largest_eigenvalue(laplacian(graph + graph.T), rng)
     return float(np.linalg.norm(codes, 2)) / largest if largest > 0.0 else 1.0
-
-
-def _largest(matrix: Any, rng: np.random.Generator) -> float:
-    if matrix.shape[0] > 200:
-        start = rng.standard_normal(matrix.shape[0])
-        try:
-            found = eigsh(matrix, 1, which="LA", v0=start, return_eigenvectors=False)
-            return float(found[0])
-        except ArpackNoConvergence:
-            pass
-    return float(eigen(matrix.toarray())[0][-1])
 
 
 def near_components(

@@ -8,7 +8,7 @@ from linkwise.kernels._bank import (
     gram_seconds,
 )
 from linkwise.kernels._distinct import distinct_rows
-from linkwise.kernels._eigen import eigen
+from linkwise.kernels._eigen import eigen, signed
 from linkwise.kernels._entries import CombinedKernel, SeveralSets, in_double
 from linkwise.kernels._families import (
     RBF,
@@ -83,5 +83,6 @@ __all__ = [
     "in_double",
     "landmark_seconds",
     "random_share",
+    "signed",
     "as_input",
 ]

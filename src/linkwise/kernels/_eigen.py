@@ -39,3 +39,20 @@ def eigen(
     except np.linalg.LinAlgError:
         values, vectors = scipy.linalg.eigh(matrix, driver="ev")
         return values[first:], vectors[:, first:]
+
+
+def signed(vectors: FloatArray) -> FloatArray:
+    """Return vectors, in columns, whose largest entries are positive.
+
+    The sign of an eigenvector is a matter of the routine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> signed(np.array([[-0.8, 0.6], [0.6, 0.8]]))
+    array([[ 0.8,  0.6],
+           [-0.6,  0.8]])
+    """
+    largest = np.abs(vectors).argmax(axis=0)
+    sign = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return np.asarray(vectors * np.where(sign == 0, 1.0, sign))
