@@ -71,8 +71,10 @@ check: lint test
 
 # Warnings are errors, and so are links that lead nowhere. No network is needed.
 GUIDE := build/docs
-$(VENV)/.docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --group docs
+$(VENV)/.docs: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group docs
 	touch $@
 
 docs: $(VENV)/.docs

@@ -11,6 +11,7 @@ import pytest
 import linkwise
 
 DOCS = Path(__file__).parent.parent / "docs"
+START = (DOCS / "index.md").read_text()
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
@@ -65,6 +66,24 @@ def test_the_picture_of_the_layers_shows_those_that_are_checked():
 def test_the_version_to_cite_is_the_version():
     cited = (DOCS.parent / "CITATION.cff").read_text()
     assert f"\nversion: {linkwise.__version__}\n" in cited
+
+
+@pytest.mark.parametrize(
+    ("question", "page", "answer"),
+    [
+        ("I have embeddings and 30 pairs", "texts", "I have embeddings and thirty"),
+        ("I don't know the number of clusters", "choosing-k", 'KernelCSC("auto")'),
+        ("Some of my pairs are wrong", "noise", "disbelieved_"),
+        ("I have 5 million rows", "many-rows", "I have five million rows"),
+        ("Can I use it with BERTopic", "topics", "hdbscan_model"),
+        ("What is the licence", "project", "BSD 3-Clause"),
+        ("How do I add a kernel", "kernels", "How do I add a kernel"),
+    ],
+)
+def test_a_strangers_question_is_one_click_from_the_start(question, page, answer):
+    (line,) = [text for text in START.splitlines() if question in text]
+    assert f"({page}.md)" in line
+    assert answer in (DOCS / f"{page}.md").read_text()
 
 
 def test_a_table_is_written_as_asked_for(tmp_path, fill_tables):
