@@ -14,6 +14,8 @@ import { Layers } from "./map_layers.js";
 import { NO_LABEL, paletteBytes } from "./map_look.js";
 
 const HOVER_PIXELS = 8;
+const USE = "Plus and minus zoom, arrows move, 0 shows all. Dragged with shift: a lasso around rows.";
+const ATTRIBUTES = ["role", "aria-label", "aria-description", "tabindex"];
 
 export class PointMap {
   #host;
@@ -52,6 +54,7 @@ export class PointMap {
     host.style.touchAction = "none";
     host.tabIndex = 0;
     host.setAttribute("role", "img");
+    host.setAttribute("aria-description", USE);
     listen(host, this.#end.signal, this.#actions());
     this.select("pan");
     this.#describe();
@@ -150,7 +153,7 @@ export class PointMap {
   /** Take the map out of the page and let go of everything. */
   destroy() {
     this.#end.abort();
-    for (const name of ["role", "aria-label", "tabindex"]) this.#host.removeAttribute(name);
+    for (const name of ATTRIBUTES) this.#host.removeAttribute(name);
     for (const name of ["cursor", "touchAction"]) this.#host.style[name] = "";
   }
 

@@ -247,6 +247,19 @@ def test_no_row_one_row_and_equal_rows(page, n_rows):
     assert page.told("hovered") == ([0] if n_rows else [])
 
 
+def test_a_million_rows(page):
+    page.wait(
+        "let s = 1;"
+        "const next = () => s = Math.imul(s, 1664525) + 1013904223 | 0;"
+        "const xy = Uint16Array.from({length: 2e6}, () => next() >>> 16);"
+        f"start({{renderer: '{page.renderer}', xy, size: [800, 600]}}).then(done);"
+    )
+    assert page.host.get_attribute("aria-label").startswith("Map of 1,000,000 rows")
+    pixels = page.pixels()
+    assert (pixels[30:570, 130:670] < 255).any(axis=2).mean() > 0.5
+    assert (pixels[:, :100] == 255)[10:].all()
+
+
 def flash(page, rows):
     """Pictures before a flash, at its start, half a second later and at its end."""
     page.start(*rows)
