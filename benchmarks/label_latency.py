@@ -130,6 +130,11 @@ def key_times(browser: webdriver.Chrome, url: str, y: np.ndarray, n_keys: int) -
         time.sleep(0.2)
         times = browser.execute_script("return window.times")
         found = [ms for ms, worker in times if worker == "fitting"]
+    requests = browser.execute_script(
+        "return performance.getEntriesByType('resource').filter((e) => "
+        "e.name.endsWith('/api/answer')).map((e) => e.duration)"
+    )
+    print(f"requests alone: median {np.median(requests):.0f} ms")
     return found
 
 

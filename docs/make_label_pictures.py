@@ -100,13 +100,17 @@ class Page:
         path = FOLDER / "pictures" / f"label-{name}.png"
         image.convert("RGB").quantize(96).save(path, optimize=True)
 
-    def pictures(self, name: str) -> None:
+    def pictures(self, name: str, key: str) -> None:
         for scheme, size, ending in (
             ("light", WIDE, ""),
             ("dark", WIDE, "-dark"),
             ("light", NARROW, "-narrow"),
         ):
             self.look(scheme, size)
+            if size == NARROW:
+                self.browser.refresh()
+                time.sleep(1.5)
+                self.press(key, 1.5)
             self.picture(name + ending)
         self.look("light", WIDE)
 
@@ -137,12 +141,12 @@ def tickets(browser: webdriver.Chrome, folder: Path) -> None:
             page.press("a" if kinds.get(one) == kinds.get(other) else "x")
             if at in (4, 14, 19, 39):
                 page.idle()
-        page.pictures("ask")
+        page.pictures("ask", "q")
         page.press("w", 2.0)
         page.press(" ", 1.0)
-        page.pictures("clusters")
+        page.pictures("clusters", "w")
         page.press("e", 1.0)
-        page.pictures("answers")
+        page.pictures("answers", "e")
         contradict(page, folder)
         page.press("q", 1.0)
         page.look("light", (1200, 900))

@@ -259,7 +259,12 @@ class Session(Corrections):
         if question.kind == "again":
             of = int(question.id.split(":")[-1])
             return of in self._state.answers and self._state.support[of] == 1
-        return self._view().is_open(question.i, question.j)
+        state, ends = self._state, pair(question.i, question.j)
+        if ends in state.unsure or ends in state.skipped:
+            return False
+        if any(ends == pair(i, j) for i, j, _ in state.conflicts.values()):
+            return False
+        return state.known.relation(*ends) is None
 
     def recall(self, name: str) -> Question:
         """Return the question of an id, which an earlier run may have asked."""
@@ -690,6 +695,11 @@ class Session(Corrections):
             else:
                 names[at], next_id = next_id, next_id + 1
         return names[own]
+
+    @property
+    def n_answers(self) -> int:
+        """Number of pairs with an answer other than unsure."""
+        return self._state.n_answers
 
     @property
     def answers(self) -> dict[int, tuple[int, int, bool | None]]:

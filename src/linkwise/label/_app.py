@@ -161,7 +161,7 @@ class _Routes:
                             late = {"error": _LATE, "state": state}
                             return JSONResponse(late, 409)
                 state = desk.state(client)
-            desk._tell()
+            desk.tell()
             return JSONResponse({"result": result, "state": state})
 
         async def handle(request: Request) -> Response:
@@ -233,7 +233,7 @@ class _Routes:
         async def news() -> AsyncIterator[bytes]:
             self.desk.listeners.append(listen)
             try:
-                while True:
+                while not self.desk.is_over:
                     text = json.dumps(self.desk.news())
                     yield f"data: {text}\n\n".encode()
                     try:

@@ -55,6 +55,7 @@ class Desk:
         self.session, self.rows, self.who = session, rows, who
         session.waits_for_fits = False
         self.lock = threading.RLock()
+        self.is_over = False
         self.listeners: list[Callable[[], None]] = []
         # Questions that pages show now, and when those were last heard of.
         self._shown: dict[str, tuple[Question | None, float]] = {}
@@ -62,7 +63,7 @@ class Desk:
         self._map = self._mapped(None)
         self._traits: dict[int, list[str]] = {}
         self._n_fitted = -1
-        self.worker = Worker(session, self.lock, self._tell, self._draw)
+        self.worker = Worker(session, self.lock, self.tell, self._draw)
         if session.labels_ is not None:
             self.worker.want()  # the committee of the last time
 
@@ -71,7 +72,13 @@ class Desk:
         self.worker.close()
         self.session.close()
 
-    def _tell(self) -> None:
+    def hang_up(self) -> None:
+        """Let no page wait for news any longer."""
+        self.is_over = True
+        self.tell()
+
+    def tell(self) -> None:
+        """Wake everybody who waits for news."""
         for listener in list(self.listeners):
             listener()
 
@@ -315,7 +322,7 @@ class Desk:
         return {"cluster": new}
 
     def _fit_if_due(self) -> None:
-        n_answers = self.session.status().n_answers
+        n_answers = self.session.n_answers
         if is_fit_due(n_answers) and n_answers != self._n_fitted:
             self._n_fitted = n_answers
             self.worker.want()

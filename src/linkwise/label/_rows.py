@@ -55,6 +55,8 @@ class Rows:
     ) -> None:
         self.frame, self.ids = frame, ids
         self.columns = [str(name) for name in frame.columns]
+        # Cells are looked up one by one, for which frames are slow.
+        self._arrays: list[Any] = [column.array for _, column in frame.items()]
         first = [self.columns.index(name) for name in show]
         rest = [at for at in range(len(self.columns)) if at not in first]
         self._order = [*first, *rest]
@@ -85,7 +87,7 @@ class Rows:
         if len(text) > MAX_LETTERS:
             cell["letters"] = len(text)
         if at in self._sorted and text:
-            value = float(self.frame.iloc[row, at])  # type: ignore[arg-type]
+            value = float(self._arrays[at][row])
             known = self._sorted[at]
             below, up_to = (
                 known.searchsorted(value, side) for side in ("left", "right")
@@ -96,7 +98,7 @@ class Rows:
 
     def text(self, row: int, column: int) -> str:
         """Return a whole cell as text; empty where there is a gap."""
-        value: Any = self.frame.iloc[row, column]
+        value: Any = self._arrays[column][row]
         text = "" if value is None or value is pd.NA or value != value else str(value)
         # Half a pair of surrogates cannot be sent.
         return text.encode("utf-8", "replace").decode("utf-8")

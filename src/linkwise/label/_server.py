@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import socket
+import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from linkwise.label._desk import Desk
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("0.0.0.0", "::")
+_SWITCH_SECONDS = 0.0005
 _PAGE = """<!doctype html><meta charset="utf-8"><title>linkwise label</title>
 <meta http-equiv="refresh" content="0; url={url}">"""
 
@@ -167,6 +169,14 @@ def serve(
         ws="none",
         lifespan="off",
     )
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, *signal: Any) -> None:
+            desk.hang_up()  # streams would be waited for
+            super().handle_exit(*signal)
+
+    # A fit in Python holds the others up for so long, several times a request.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     ready()
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[opened])
+        Server(config).run(sockets=[opened])

@@ -2,14 +2,15 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 from linkwise.active import FitStopped
 
 _log = logging.getLogger(__name__)
-# Candidates between two reports of progress.
-_REPORT_EVERY = 10
+# Seconds between two reports of progress.
+_REPORT_EVERY = 0.5
 
 
 class Worker:
@@ -40,7 +41,7 @@ class Worker:
         self._changed = threading.Condition()
         self._is_wanted = self._is_running = self._is_over = False
         self._is_overtaken = self._was_overtaken = False
-        self._n_done, self._error = 0, ""
+        self._n_done, self._error, self._told_at = 0, "", 0.0
         self.n_fits = self.n_overtaken = self.n_moved = 0
         self._thread = threading.Thread(target=self._run, name="fits", daemon=True)
         self._thread.start()
@@ -118,6 +119,7 @@ class Worker:
 
     def _go_on(self, n_done: int) -> bool:
         self._n_done = n_done
-        if n_done % _REPORT_EVERY == 0:
+        if time.monotonic() - self._told_at > _REPORT_EVERY:
+            self._told_at = time.monotonic()
             self._tell()
         return not self._is_overtaken

@@ -2,7 +2,7 @@
 
 import { getJSON, post } from "./api.js";
 import { changeAnswer, contradiction } from "./ask.js";
-import { askFor, byId, counted, el, fill, percent } from "./dom.js";
+import { askFor, byId, counted, el, fill, percent, timeOf } from "./dom.js";
 
 const FIRST = 200;
 const KINDS = {
@@ -51,10 +51,6 @@ function agreement([n, share, alpha]) {
   if (n === 0) return "No pair was judged by two people yet.";
   return `${counted(n, "pair")} judged by two people or more: they agree on ${percent(share)}`
     + (alpha === null ? "." : `, alpha ${alpha.toFixed(2)}.`);
-}
-
-export function timeOf(text) {
-  return text ? new Date(text).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "";
 }
 
 function line(event) {

@@ -2,7 +2,7 @@
 
 import { post, Refused } from "./api.js";
 import { pairOf, lineOf } from "./compare.js";
-import { askFor, byId, counted, el, fill, percent, say } from "./dom.js";
+import { askFor, byId, counted, el, fill, percent, say, timeOf } from "./dom.js";
 import { handle, keyButton } from "./keys.js";
 
 // A key that was meant for the pair before is not taken for the new one.
@@ -37,7 +37,6 @@ async function answer(word) {
   const question = store.state.question;
   if (isBusy || conflictNow() || !question || performance.now() - paintedAt < DEAF_MS) return;
   isBusy = true;
-  pane().classList.add("busy");
   try {
     const { result, state } = await post("answer", { question: question.id, answer: word, ...(note ? { note } : {}) });
     note = "";
@@ -47,10 +46,9 @@ async function answer(word) {
     if (!(error instanceof Refused)) throw error;
     feedback = error.message;
     if (error.body.state) store.set(error.body.state);
+    else draw();
   } finally {
     isBusy = false;
-    pane().classList.remove("busy");
-    draw();
   }
 }
 
@@ -75,6 +73,7 @@ export function digit(number) {
   if (number === 1) settle(conflict, "this");
   else if (number - 2 < conflict.chain.length) settle(conflict, "that", conflict.chain[number - 2].event);
   else if (number - 2 === conflict.chain.length) settle(conflict, "unsure", conflict.weakest);
+  else if (number - 3 === conflict.chain.length) settle(conflict, "aside");
   else return false;
   return true;
 }
@@ -129,7 +128,7 @@ export function contradiction(state, conflict) {
   const key = (number) => el("kbd", {}, String(number));
   const steps = conflict.chain.map((step, at) => el("li", { class: step.event === conflict.weakest ? "weakest" : "" },
     el("div", {}, lineOf(state, step.left), el("b", { class: "said" }, ` ${SIGNS[step.answer]} ${step.answer} `), lineOf(state, step.right)),
-    el("small", {}, [step.who ?? "you", step.time, step.event === conflict.weakest ? "the weakest" : null].filter(Boolean).join(", ")),
+    el("small", {}, [step.who ?? "you", timeOf(step.time), step.event === conflict.weakest ? "the weakest" : null].filter(Boolean).join(", ")),
     el("button", { type: "button", onclick: () => settle(conflict, "that", step.event) }, "This one is wrong ", key(at + 2))));
   return el("div", { class: "card conflict", role: "group", "aria-label": "Contradiction" },
     el("h2", {}, `You said ${conflict.answer}, but the opposite follows from ${counted(conflict.chain.length, "earlier answer")}.`),
@@ -137,7 +136,7 @@ export function contradiction(state, conflict) {
     el("div", { class: "buttons" },
       el("button", { type: "button", onclick: () => settle(conflict, "this") }, `My new answer, ${conflict.answer}, is wrong `, key(1)),
       el("button", { type: "button", onclick: () => settle(conflict, "unsure", conflict.weakest) }, "Unsure of both ", key(conflict.chain.length + 2)),
-      el("button", { type: "button", onclick: () => settle(conflict, "aside") }, "Leave mine out, a colleague decides"),
+      el("button", { type: "button", onclick: () => settle(conflict, "aside") }, "Leave mine out, a colleague decides ", key(conflict.chain.length + 3)),
       keyButton("later"), keyButton("undo")));
 }
 

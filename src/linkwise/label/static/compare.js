@@ -3,12 +3,21 @@
 import { getJSON, picture } from "./api.js";
 import { el } from "./dom.js";
 
+// Letters from which on a cell scrolls by itself.
+const LONG = 600;
+
 const words = (text) => text.split(/(\s+)/);
+
+// Share of words that both must have: marks all over would show nothing.
+const ALIKE = 0.4;
 
 // The text of a cell; words that the other one has not are marked.
 function marked(text, other) {
   if (text === other || other === null) return [text];
   const known = new Set(words(other.toLowerCase()));
+  const own = words(text.toLowerCase()).filter((word) => word.trim() !== "");
+  const nShared = own.filter((word) => known.has(word)).length;
+  if (nShared < ALIKE * own.length) return [text];
   const parts = [];
   for (const word of words(text)) {
     const isNew = word.trim() !== "" && !known.has(word.toLowerCase());
@@ -20,7 +29,7 @@ function marked(text, other) {
 
 function cellOf(row, cell, other) {
   const node = el("td", { class: other !== null && cell.text === other.text ? "equal" : "" });
-  const body = el("span", { class: "cell", dir: "auto" });
+  const body = el("span", { class: cell.text.length > LONG ? "cell long" : "cell", dir: "auto" });
   const isNumber = cell.value !== undefined;
   body.append(...(isNumber || other === null ? [cell.text] : marked(cell.text, other.text)));
   node.append(cell.text === "" ? el("span", { class: "gap" }, "(empty)") : body);

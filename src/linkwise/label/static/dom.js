@@ -44,6 +44,10 @@ export function percent(share) {
   return share === null || share === undefined ? "–" : `${Math.round(100 * share)} %`;
 }
 
+export function timeOf(text) {
+  return text ? new Date(text).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "";
+}
+
 export function counted(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
