@@ -261,6 +261,16 @@ class TestAllRowsAsLandmarks:
         for weights in each_and_all(bank):
             assert_same_geometry(bank.combine(weights), dense.combine(weights), 2e-5)
 
+    def test_means_of_sparse_rows_are_the_same_in_either_form(self):
+        X = counts(0, (N, 6))
+        known = Known(np.where(np.arange(N) < 20, np.arange(N) % 2, -1), 2)
+        matrix, array = (
+            LandmarkBank.build(form(X), KERNELS, n_landmarks=9, known=known)
+            for form in (csr_matrix, csr_array)
+        )
+        np.testing.assert_array_equal(matrix.landmarks, array.landmarks)
+        assert matrix.n_landmarks == 9 < len(matrix.landmarks)
+
     def test_of_functions(self):
         X, weight = draw(4)
 

@@ -1,5 +1,6 @@
 """What all estimators share: input checks, scores, prediction block by block."""
 
+import os
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -66,6 +67,21 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         "on_conflict": [StrOptions({"raise", "drop"})],
         "random_state": ["random_state"],
     }
+
+    # What a model shows in a notebook links to its page of the guide. Where that lies
+    # is told by LINKWISE_DOCS, an address or a folder: it has no public address yet.
+    _doc_link_module = "linkwise"
+
+    @property
+    def _doc_link_template(self):
+        guide = os.environ.get("LINKWISE_DOCS", "").rstrip("/")
+        guide = guide.replace("{", "{{").replace("}", "}}")
+        return f"{guide}/api/{{page}}.html" if guide else ""
+
+    def _doc_link_url_param_generator(self):
+        module = type(self).__module__.partition("._")[0]
+        module = module.removesuffix(".estimators")  # the package itself has these
+        return {"page": f"{module}.{type(self).__name__}"}
 
     def fit_predict(self, X, y=None, **fit_params):
         """Cluster the rows of X and return their labels.

@@ -76,7 +76,7 @@ def _members(
     view: View = Standardized() if issparse(X) else WithinWhitened()
     points = view.fit(X, sample_weight, Known(groups, len(largest))).transform(X).values
     centres = np.concatenate(
-        [np.reshape(points[groups == g].mean(axis=0), (1, -1)) for g in largest]
+        [np.asarray(points[groups == g].mean(axis=0)).reshape(1, -1) for g in largest]
     )
     nearest = pairwise_distances_argmin(points, centres)
     members = [np.flatnonzero(nearest == j) for j in range(len(largest))]
