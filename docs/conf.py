@@ -55,7 +55,8 @@ html_copy_source = html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    # The picture of the architecture takes the whole width.
+    "secondary_sidebar_items": {"architecture": [], "**": ["page-toc"]},
     "footer_start": ["copyright"],
     "footer_end": [],
     "header_links_before_dropdown": 6,
