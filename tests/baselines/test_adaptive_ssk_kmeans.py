@@ -150,6 +150,28 @@ def test_the_objective_is_that_of_its_formula(seed):
     assert np.mean(totals) == pytest.approx(T) == problem.total(width)
 
 
+def test_a_weight_of_two_is_the_pair_twice():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(12, 2)), rng.permutation(np.arange(12) % 3)
+    squared = cdist(X, X, "sqeuclidean")
+    must, cannot = (
+        np.array([(0, 1), (2, 3), (4, 5)]),
+        np.array([(0, 2), (6, 7), (8, 9)]),
+    )
+    twice = ListedPairs(
+        np.concatenate([must, must]),
+        np.ones(6),
+        np.concatenate([cannot, cannot]),
+        np.ones(6),
+    )
+    heavy = ListedPairs(must, np.full(3, 2.0), cannot, np.full(3, 2.0))
+    found = [
+        WidthProblem(squared, pairs, 3, 1.0, 0.75).objective(0.8, labels)
+        for pairs in (twice, heavy)
+    ]
+    assert_allclose(found[0], found[1])
+
+
 class TestRounds:
     @pytest.mark.parametrize("seed", range(4))
     def test_the_objective_never_rises(self, seed):
