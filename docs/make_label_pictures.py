@@ -141,6 +141,8 @@ def tickets(browser: webdriver.Chrome, folder: Path) -> None:
             page.press("a" if kinds.get(one) == kinds.get(other) else "x")
             if at in (4, 14, 19, 39):
                 page.idle()
+        page.press("b", 1.0)
+        page.idle()
         page.pictures("ask", "q")
         page.press("w", 2.0)
         page.press(" ", 1.0)

@@ -226,7 +226,6 @@ class TestData:
             shown = json.loads(json.dumps(rows.shown(row)))
             text = shown["cells"][0]["text"]
             assert text == HOSTILE[row].replace("\ud800", "?")[:MAX_LETTERS]
-            rows.short(row).encode()
         assert rows.columns[0] == SCRIPT
 
     def test_a_megabyte_is_cut_and_can_be_had(self, rows):

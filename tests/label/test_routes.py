@@ -69,6 +69,20 @@ class TestAnswers:
         whos = [e.get("who") for e in page.desk.session.log.events]
         assert whos.count("Ben") == 1
 
+    def test_a_page_that_leaves_gives_its_pair_back(self, page):
+        page.answer("different")
+        first = page.state()["question"]
+        other = Page(page.desk, "other")
+        assert (
+            other.state()["question"]["id"].split(":")[1:] != first["id"].split(":")[1:]
+        )
+        page.desk.leave("page")
+        third = Page(page.desk, "third")
+        assert third.state()["question"]["left"] == first["left"]
+        for number in range(100):
+            Page(page.desk, f"p{number}").state()
+        assert len(page.desk._shown) <= 20
+
     def test_a_late_answer_is_refused_with_the_current_pair(self, page):
         question = page.state()["question"]
         page.answer("same", question)

@@ -226,6 +226,7 @@ class _Routes:
     async def events(self, request: Request) -> Response:
         """Return a stream of news, until the page goes away."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        client = request.query_params.get("client", "")
 
         def listen() -> None:
             loop.call_soon_threadsafe(changed.set)
@@ -243,6 +244,7 @@ class _Routes:
                     changed.clear()
             finally:
                 self.desk.listeners.remove(listen)
+                self.desk.leave(client)
 
         return StreamingResponse(news(), media_type="text/event-stream")
 

@@ -25,6 +25,8 @@ from linkwise.label._worker import Worker
 _N_LAST = 10
 # Seconds after which a page that was not heard of gives its question back.
 _ABSENT = 600.0
+# Pages that have questions of their own.
+_MAX_PAGES = 20
 # Corrections of clusters, and what they are called with.
 _CORRECTIONS = ("merge", "split", "move", "confirm", "rename")
 NO_LABEL = 65_535
@@ -132,18 +134,24 @@ class Desk:
         now = time.monotonic()
         self._shown = {
             name: (question, when)
-            for name, (question, when) in self._shown.items()
+            for name, (question, when) in list(self._shown.items())
             if question is not None
             and now - when < _ABSENT
             and self.session.is_open(question)
         }
         found = self._shown.get(client, (None, 0.0))[0]
         if found is None:
-            found = self._next([q for q, _ in self._shown.values() if q is not None])
+            found = self._next([q for q, _ in list(self._shown.values()) if q])
         self._show(client, found)
         return found
 
+    def leave(self, client: str) -> None:
+        """Give a question back that nobody looks at any more; it needs no lock."""
+        self._shown.pop(client, None)
+
     def _show(self, client: str, question: Question | None) -> None:
+        while len(self._shown) >= _MAX_PAGES:
+            self._shown.pop(next(iter(list(self._shown))), None)
         self._shown[client] = (question, time.monotonic())
         if question is not None:
             self._asked[question.id] = question

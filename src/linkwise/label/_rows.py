@@ -103,11 +103,6 @@ class Rows:
         # Half a pair of surrogates cannot be sent.
         return text.encode("utf-8", "replace").decode("utf-8")
 
-    def short(self, row: int) -> str:
-        """Return a row in one line."""
-        cells = (self.text(row, at)[:80] for at in self._order[: self.n_shown])
-        return " · ".join(cell for cell in cells if cell)[:160]
-
 
 def _numbers(column: "pd.Series[Any]") -> Any:
     """Return a column as floats, None if it holds no numbers."""

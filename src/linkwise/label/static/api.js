@@ -7,7 +7,9 @@ sessionStorage.setItem("linkwise-token", token); // for a reload of this tab alo
 history.replaceState(null, "", location.pathname);
 
 const hex = (n) => [...crypto.getRandomValues(new Uint8Array(n))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-export const client = hex(8);
+// The same after a reload, so that the pair is the same.
+export const client = sessionStorage.getItem("linkwise-client") ?? hex(8);
+sessionStorage.setItem("linkwise-client", client);
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const headers = { Authorization: `Bearer ${token}` };
@@ -59,7 +61,7 @@ export async function post(path, values = {}) {
 export async function follow(onNews) {
   for (let pause = 100; ; pause = Math.min(2 * pause, 2000)) {
     try {
-      const answer = await fetch("/api/events", { headers, cache: "no-store" });
+      const answer = await fetch(`/api/events?client=${client}`, { headers, cache: "no-store" });
       if (answer.status === 401) return;
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
