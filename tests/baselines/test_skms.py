@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.baselines.metric_contract import DoorContract, make_blobs
 
-from linkwise import Constraints
+from linkwise import Constraints, ConstraintWarning
 from linkwise.baselines import SKMS, _kernel_mean_shift
 from linkwise.baselines._closure_pairs import ListedPairs
 from linkwise.baselines._itml import nearest_metric
@@ -290,6 +290,12 @@ def test_given_width_and_neighbours_are_used():
     X, _, pairs = make_blobs()
     model = SKMS(width=2.0, n_neighbors=9).fit(X, constraints=pairs)
     assert model.width_ == 2.0 and model.n_neighbors_ == 9
+
+
+def test_too_many_pairs_are_drawn_from():
+    X, _, pairs = make_blobs()
+    with pytest.warns(ConstraintWarning, match="max_pairs=50: as many"):
+        SKMS(3, max_pairs=50, random_state=0).fit(X, constraints=pairs)
 
 
 def test_what_is_too_large_for_the_memory_is_said_before_it_is_made():

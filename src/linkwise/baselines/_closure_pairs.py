@@ -6,6 +6,8 @@ import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.constraints import Closure, Constraints
+from linkwise.doors import FitInput, warn_caller
+from linkwise.exceptions import ConstraintWarning
 
 
 class ListedPairs(NamedTuple):
@@ -53,6 +55,18 @@ def listed_pairs(
         _sorted_rows(_cannot_links_at(closure, cannot)),
         np.full(len(cannot), weight),
     )
+
+
+def drawn_pairs(given: FitInput, max_pairs: int) -> ListedPairs:
+    """Return the entailed pairs of a fit; of too many, a draw, with a warning."""
+    n_pairs = given.closure.n_must_link + given.closure.n_cannot_link
+    if n_pairs > max_pairs:
+        warn_caller(
+            f"The pairs entail {n_pairs} pairs, more than max_pairs={max_pairs}: as "
+            "many are drawn at random.",
+            ConstraintWarning,
+        )
+    return listed_pairs(given.closure, given.pairs, max_pairs, given.rng)
 
 
 def _must_links_at(closure: Closure, ranks: IntArray) -> IntArray:

@@ -15,10 +15,9 @@ from linkwise.baselines._centres import (
     rounding_of,
     squared_distances,
 )
-from linkwise.baselines._closure_pairs import ListedPairs, listed_pairs
+from linkwise.baselines._closure_pairs import ListedPairs, drawn_pairs
 from linkwise.baselines._jit_sweeps import repair_pairs
-from linkwise.doors import Interval, fit_context, warn_caller
-from linkwise.exceptions import ConstraintWarning
+from linkwise.doors import Interval, fit_context
 
 
 class LCVQE(CentreClusterer):
@@ -137,17 +136,10 @@ class LCVQE(CentreClusterer):
 
     def _pairs(self, given):
         """Return the pairs to repair, their weights times ``violation_weight``."""
-        n_pairs = given.closure.n_must_link + given.closure.n_cannot_link
         if self.violation_weight == 0:
             nothing = np.empty((0, 2), dtype=np.intp), np.empty(0)
             return ListedPairs(*nothing, *nothing)
-        if n_pairs > self.max_pairs:
-            warn_caller(
-                f"The pairs entail {n_pairs} pairs, more than max_pairs="
-                f"{self.max_pairs}: as many are drawn at random.",
-                ConstraintWarning,
-            )
-        pairs = listed_pairs(given.closure, given.pairs, self.max_pairs, given.rng)
+        pairs = drawn_pairs(given, self.max_pairs)
         return pairs._replace(
             must_link_weight=self.violation_weight * pairs.must_link_weight,
             cannot_link_weight=self.violation_weight * pairs.cannot_link_weight,

@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from linkwise.baselines._centres import DenseClusterer
-from linkwise.baselines._closure_pairs import listed_pairs
+from linkwise.baselines._closure_pairs import drawn_pairs
 from linkwise.baselines._networks import Adam, DenseNetwork, batches_of
 from linkwise.doors import (
     ConstrainedClusterer,
@@ -262,16 +262,7 @@ class PairEnds(NamedTuple):
 
 def listed_ends(given, max_pairs):
     """Return the pairs of the closure of a FitInput, or so many drawn at random."""
-    n_pairs = given.closure.n_must_link + given.closure.n_cannot_link
-    if n_pairs > max_pairs:
-        warn_caller(
-            f"The pairs entail {n_pairs} pairs, more than max_pairs={max_pairs}: as "
-            "many are drawn at random.",
-            ConstraintWarning,
-        )
-    must, must_weight, cannot, cannot_weight = listed_pairs(
-        given.closure, given.pairs, max_pairs, given.rng
-    )
+    must, must_weight, cannot, cannot_weight = drawn_pairs(given, max_pairs)
     weight = np.concatenate([must_weight, cannot_weight])
     is_must = np.arange(len(weight)) < len(must)
     ends = np.concatenate([must, cannot])

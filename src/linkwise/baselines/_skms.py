@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import ConvergenceWarning
 
-from linkwise.baselines._closure_pairs import listed_pairs
+from linkwise.baselines._closure_pairs import drawn_pairs
 from linkwise.baselines._kernel_mean_shift import (
     ascend,
     bandwidths,
@@ -170,7 +170,7 @@ class SKMS(ConstrainedClusterer):
 
     def _attributes(self, given):
         closure, points = given.closure, Points(given.data)
-        pairs = listed_pairs(closure, given.pairs, self.max_pairs, given.rng)
+        pairs = drawn_pairs(given, self.max_pairs)
         squared = BASES["squared_distances"](points, points)
         width = self._width(squared, pairs)
         squared /= -2.0 * width**2
