@@ -10,6 +10,7 @@ import tempfile
 import time
 import warnings
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.datasets import make_blobs
 
 from linkwise import KernelCSC
 from linkwise.active import Session, Truth
+from linkwise.active._answers import Answer, Known
 from linkwise.active._judges import Judges
 
 
@@ -50,9 +52,12 @@ def rescoring(n_rows: int = 10_000, n_judges: int = 300, n_answers: int = 200) -
     rng = np.random.default_rng(0)
     labels = rng.integers(8, size=(n_judges, n_rows)).astype(np.uint8)
     judges = Judges(labels, np.arange(n_rows), rng.random(n_judges))
-    i, j = rng.integers(n_rows, size=(2, n_answers))
-    is_same = rng.random(n_answers) < 0.5
-    times = [seconds(lambda: judges.weigh(i, j, is_same)) for _ in range(30)]
+    known = Known()
+    for row in range(8, 8 + n_answers):  # of eight groups, each row is in one
+        known.add(Answer(row, row % 8, True, row))
+    for a, b in combinations(range(8), 2):
+        known.add(Answer(a, b, False, -1))
+    times = [seconds(lambda: judges.weigh(known)) for _ in range(30)]
     return 1e3 * statistics.median(times)
 
 

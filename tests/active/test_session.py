@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
@@ -551,6 +557,13 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.slow
+def test_a_thousand_lives():
+    many = settings(max_examples=1_000, stateful_step_count=25, deadline=None)
+    run_state_machine_as_test(Life, settings=many)
+
 
 WRITER = """
 import sys, numpy as np

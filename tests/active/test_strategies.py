@@ -31,7 +31,9 @@ def test_questions_are_open_and_askable(strategy):
         if question is None:
             break
         assert question.i in askable and question.j in askable
-        assert session._state.known.relation(question.i, question.j) is None
+        relation = session._state.known.relation(question.i, question.j)
+        assert (relation is None) == (question.kind != "proof")
+        assert session.is_open(question)
         session.tell(
             question, "same" if Y[question.i] == Y[question.j] else "different"
         )

@@ -14,8 +14,9 @@ from linkwise.experiments import (
 METHODS = {"k-means": MethodEntry("k-means")}
 
 
-def test_ready_plans_are_those_of_the_paper_of_the_rich_bank_and_a_small_one():
+def test_ready_plans_are_those_of_the_paper_and_our_own():
     assert ready_plans() == [
+        "active",
         "evolution",
         "few",
         "fixed",

@@ -116,6 +116,18 @@ def test_records_come_back_as_they_went_in(store, tmp_path):
     pd.testing.assert_frame_equal(read_records(store.path), table)
 
 
+def test_files_of_versions_without_notes_are_read_and_go_on(store, tmp_path):
+    store.add(record(JOBS[0], ari_test=0.5))
+    connection = sqlite3.connect(store.path)
+    connection.execute("ALTER TABLE records DROP COLUMN notes")
+    connection.close()
+    again = Store(store.path)
+    again.add(record(JOBS[1], notes='{"trust": 0.9}'))
+    assert again.table()["notes"].tolist() == ["", '{"trust": 0.9}']
+    again.table().drop(columns="notes").to_csv(tmp_path / "old.csv", index=False)
+    assert (read_records(tmp_path / "old.csv")["notes"] == "").all()
+
+
 def test_records_of_other_parameters_are_told_apart(store):
     other = Job("iris", "COP", "COP", 0, 63, '{"n_init": 2}')
     store.add(record(JOBS[0]))

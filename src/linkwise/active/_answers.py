@@ -82,6 +82,26 @@ class Known:
             self._differs[other].setdefault(a, answer)
             self._differs[a].setdefault(other, answer)
 
+    def copy(self) -> "Known":
+        """Return the same, on which later answers have no effect."""
+        found = Known()
+        found._group = dict(self._group)
+        found._members = {group: list(rows) for group, rows in self._members.items()}
+        found._differs = {group: dict(of) for group, of in self._differs.items()}
+        found._same = {row: list(of) for row, of in self._same.items()}
+        found._apart = {row: list(of) for row, of in self._apart.items()}
+        return found
+
+    def pairs(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield every pair of rows of which it is known whether they are the same."""
+        for group, rows in self._members.items():
+            for at, row in enumerate(rows):
+                yield from ((row, other, True) for other in rows[:at])
+            for other in self._differs[group]:
+                if other < group:
+                    for row in rows:
+                        yield from ((row, of, False) for of in self._members[other])
+
     def chain(self, i: int, j: int) -> list[Answer]:
         """Return the fewest answers from which the relation of two rows follows."""
         relation = self.relation(i, j)

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn import get_config
 
 from linkwise._typing import FloatArray, IntArray
+from linkwise.active._answers import Known
 from linkwise.active._judges import Judges
 from linkwise.constraints import Constraints
 from linkwise.engines import engine_for
@@ -37,6 +38,7 @@ class Fitting:
     model: Any
     X: Any
     constraints: Constraints
+    known: Known  # what followed from answers then
     features: FloatArray
     rows: IntArray  # those that may be asked about
     at: int  # number of events that it knows
@@ -68,7 +70,7 @@ class Fitting:
             if is_watched:
                 # Who watched the fit is no part of the result.
                 last.set_params(n_jobs=n_jobs)
-        self.judges = Judges.of(self.model, self.features, self.rows)
+        self.judges = Judges.of(self.model, self.features, self.rows, self.known)
         return self
 
 

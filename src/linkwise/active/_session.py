@@ -11,8 +11,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from linkwise._typing import BoolArray, FloatArray, IntArray
-from linkwise.active._answers import Answer
+from linkwise._typing import FloatArray, IntArray
+from linkwise.active._answers import Answer, Known
+from linkwise.active._beliefs import (
+    beliefs_of,
+    p_of,
+    told_pairs,
+    unproved,
+    worth_again,
+)
 from linkwise.active._corrections import Corrections, consistent_derived, corrected
 from linkwise.active._features import as_features, compared
 from linkwise.active._fitting import Fitting, last_step
@@ -32,20 +39,24 @@ from linkwise.active._state import (
 )
 from linkwise.active._state import undone_events as _undone
 from linkwise.active._status import Status, status_of
-from linkwise.active._strategies import STRATEGIES, RandomPairs, View, neighbourhoods
+from linkwise.active._strategies import (
+    STRATEGIES,
+    Neighbourhoods,
+    RandomPairs,
+    View,
+    apart,
+    inferred,
+    neighbourhoods,
+)
 from linkwise.constraints import Constraints
 from linkwise.search import matched
 
 # One question in so many is a check, and one in so many is asked again.
 _CHECK_EVERY = 10
 _AGAIN_EVERY = 3
-# An answer that the committee holds for less probable is asked again.
-_DISBELIEF = 0.5
 # Rows from which on clusters are looked for on so many rows, and those with answers.
 _MANY_ROWS = 4_000
 _WORKING_ROWS = 2_000
-# Share of wrong answers that a fit takes into account, at the most.
-_MAX_WRONG = 0.3
 # Weight of the pairs that corrections stand for.
 _DERIVED_WEIGHT = 0.5
 
@@ -56,7 +67,9 @@ class Question(NamedTuple):
     i: int
     j: int
     id: str
-    kind: str = "pair"  # "check": drawn at random; "again": it was asked before
+    # "check": drawn at random; "again": it was asked before; "proof": the answer should
+    # follow from others
+    kind: str = "pair"
     p_same: float | None = None  # what the committee expects
 
 
@@ -243,16 +256,10 @@ class Session(Corrections):
         return found
 
     def _question(self, i: int, j: int, kind: str = "pair", of: int = 0) -> Question:
-        judges = self._judged()
-        p = (
-            None
-            if judges is None
-            else float(judges.p_same(np.array([i]), np.array([j]))[0])
-        )
-        p = None if p is None or np.isnan(p) else round(p, 6)
+        p = p_of(self._view(), i, j)
         name = f"{len(self.log.events)}:{i}:{j}"
         name += f":{of}" if kind == "again" else ""
-        return Question(i, j, name, kind, p)
+        return Question(i, j, name, kind, None if np.isnan(p) else round(p, 6))
 
     def is_open(self, question: Question) -> bool:
         """Tell whether the answer to a question is still to be had."""
@@ -264,6 +271,8 @@ class Session(Corrections):
             return False
         if any(ends == pair(i, j) for i, j, _ in state.conflicts.values()):
             return False
+        if question.kind == "proof":
+            return all(ends != pair(i, j) for i, j, _ in state.answers.values())
         return state.known.relation(*ends) is None
 
     def recall(self, name: str) -> Question:
@@ -274,46 +283,42 @@ class Session(Corrections):
             raise ValueError(f"question={name!r} is no id of a question.") from None
         if not 0 <= i < len(self.ids) or not 0 <= j < len(self.ids) or i == j:
             raise ValueError(f"question={name!r} names no two rows.")
-        return Question(i, j, name, "again" if of else "pair")
+        is_known = self._state.known.relation(i, j) is not None
+        return Question(i, j, name, "again" if of else "proof" if is_known else "pair")
 
     def _extra_question(self) -> list[Question]:
         """Return a check, or a question that is asked again, where one is due."""
         n = len(self._state.answers)
-        if not self.checks or n == 0 or self._judged() is None:
+        if not self.checks or n == 0:
+            return []
+        if isinstance(self.strategy, Neighbourhoods):
+            for i, j in unproved(self._view(), self._said()):
+                return [self._question(i, j, "proof")]
+        if self._judged() is None:
             return []
         if n % _AGAIN_EVERY == 0:
-            worst = self._disbelieved()
+            worst = worth_again(self._state, self.beliefs())
             if worst is not None:
                 i, j, _ = self._state.answers[worst]
                 return [self._question(i, j, "again", worst)]
         if n % _CHECK_EVERY == _CHECK_EVERY // 2:
-            pairs = RandomPairs().select(self._view(), 1)
+            own = isinstance(self.strategy, Neighbourhoods)
+            draw = self.strategy.check if own else RandomPairs().check
+            pairs = draw(self._view())
             return [self._question(i, j, "check") for i, j in pairs]
         return []
 
-    def _disbelieved(self) -> int | None:
-        """Return the answer that the committee believes least, if it does not."""
-        beliefs = self.beliefs()
-        open_ = [n for n in beliefs if self._state.support[n] == 1]
-        if not open_:
-            return None
-        worst = min(open_, key=lambda n: (beliefs[n], n))
-        return worst if beliefs[worst] < _DISBELIEF else None
-
     def beliefs(self) -> dict[int, float]:
         """Return how probable the committee holds each answer, by event number."""
-        judges = self._judged()
-        said = {
-            number: (i, j, is_same)
-            for number, (i, j, is_same) in self._state.answers.items()
+        return beliefs_of(self._view(), self._said())
+
+    def _said(self) -> dict[int, Answer]:
+        """Return the answers other than unsure, by event number."""
+        return {
+            event: Answer(i, j, is_same, event)
+            for event, (i, j, is_same) in self._state.answers.items()
             if is_same is not None
         }
-        if judges is None or not said:
-            return {}
-        i, j, is_same = map(np.array, zip(*said.values(), strict=True))
-        p = judges.p_same(i, j)
-        belief = np.where(is_same, p, 1.0 - p)
-        return {n: b for n, b in zip(said, belief.tolist(), strict=True) if b == b}
 
     def tell(
         self,
@@ -378,7 +383,7 @@ class Session(Corrections):
         before = self._n_implied(i, j)
         number = self._do(event="answer", **event)
         if is_same is not None:
-            self._judge([number])
+            self._rejudge()
         return Told(True, self._n_implied(i, j) - before, event=number)
 
     def change(self, event: int, answer: Any) -> Told:
@@ -643,16 +648,19 @@ class Session(Corrections):
         model = clone(self.estimator)
         last = last_step(model)
         last.set_params(n_clusters=min(n_clusters, len(self.ids)))
-        share = state.n_contradicted / max(1, state.n_contradicted + state.n_answers)
-        if share > 0.0 and last.get_params().get("noise") == "auto":
-            # Those that were found are settled; as many may be left.
-            last.set_params(noise=min(share, _MAX_WRONG))
+        pairs = told_pairs(self._constraints_of(state), n_clusters)
         is_open = last.get_params().get("approximation") == "auto"
         if is_open and len(self.ids) > _MANY_ROWS:
             # Every row with an answer is in a working set; a person does not wait.
             last.set_params(approximation="working_set", working_rows=_WORKING_ROWS)
-        pairs = self._constraints_of(state)
-        given = (model, self.X_, pairs, self._features, self._rows)
+        given = (
+            model,
+            self.X_,
+            pairs,
+            self._settled(state).copy(),
+            self._features,
+            self._rows,
+        )
         return Fitting(*given, at, is_new)
 
     def finish_fit(self, fitting: Fitting) -> int:
@@ -741,29 +749,20 @@ class Session(Corrections):
             self.finish_fit(self._earlier_fit().run())
         return self._judges
 
+    def _settled(self, state: State) -> Known:
+        """Return what is known of rows, also because there is only one group left."""
+        hoods = apart(state.known, state.known.groups(), self.n_clusters)
+        return inferred(state.known, hoods, self.n_clusters)
+
     def _rejudge(self) -> None:
         if self._judges is not None:
-            self._judges.weigh(*self._as_arrays(self._state.answers))
-
-    def _judge(self, numbers: Sequence[int]) -> None:
-        told = {n: self._state.answers[n] for n in numbers if n in self._state.answers}
-        if told and self._judges is not None:
-            self._judges.add(*self._as_arrays(told))
-
-    def _as_arrays(
-        self, answers: dict[int, tuple[int, int, bool | None]]
-    ) -> tuple[IntArray, IntArray, BoolArray]:
-        said = [(i, j, s) for i, j, s in answers.values() if s is not None]
-        i, j, is_same = zip(*said, strict=True) if said else ((), (), ())
-        return (
-            np.array(i, dtype=np.intp),
-            np.array(j, dtype=np.intp),
-            np.array(is_same, dtype=bool),
-        )
+            self._judges.weigh(self._settled(self._state))
 
     def _view(self) -> View:
-        seed = [self.random_state, len(self._state.answers), len(self._state.skipped)]
-        state = self._state
+        return self._view_of(self._state)
+
+    def _view_of(self, state: State) -> View:
+        seed = [self.random_state, len(state.answers), len(state.skipped)]
         closed = state.unsure | state.skipped
         closed |= {pair(i, j) for i, j, _ in state.conflicts.values()}
         return View(

@@ -4,7 +4,7 @@ A strategy is an object with ``select(view, n)``, which returns up to n pairs of
 It reads the ``View`` and nothing else, so that the same events give the same questions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.active._answers import Known
+from linkwise.active._answers import Answer, Known
 from linkwise.active._judges import Judges
 from linkwise.active._state import pair
 
@@ -53,25 +53,33 @@ class Strategy(Protocol):
 class Neighbourhoods:
     """Finds groups that differ from each other, and asks where further rows belong.
 
-    The next row is the one farthest from all that were asked about; it is compared with
-    the nearest group first.
+    Rows come at random; when there is a committee, those in doubt come more often. A
+    row is compared with the group first that it most probably belongs to.
     """
 
     def select(self, view: View, n: int) -> list[tuple[int, int]]:
         """Return up to n pairs, each with a row of its own."""
+        return self._select(view, n, is_check=False)
+
+    def check(self, view: View) -> list[tuple[int, int]]:
+        """Return a pair about a row that is drawn without regard to doubts."""
+        return self._select(view, 1, is_check=True)
+
+    def _select(self, view: View, n: int, is_check: bool) -> list[tuple[int, int]]:
         hoods, waiting = neighbourhoods(view)
         found: list[tuple[int, int]] = []
-        for group in waiting:
+        for group in [] if is_check else waiting:
             if len(found) < n:
                 self._ask(view, group, hoods, found)
         settled = {row for group in view.known.groups() for row in members(view, group)}
         settled |= {row for rows in view.closed for row in rows}
         settled |= {row for group in hoods for row in members(view, group)}
-        free = [row for row in sampled(view, settled) if row not in settled]
+        free = sampled(view, settled)
+        chances = None if is_check else self._chances(view, np.array(free), hoods)
         while len(found) < n and free:
-            row = self._next_row(view, np.array(free), hoods, settled)
-            free.remove(row)
-            settled.add(row)
+            at = 0 if chances is None else self._draw(chances, view.rng)
+            row = free.pop(at)
+            chances = None if chances is None else np.delete(chances, at)
             self._ask(view, row, hoods, found)
         return found
 
@@ -83,51 +91,45 @@ class Neighbourhoods:
             order = self._order(view, group, left)
             found.append((view.known.members(group)[0], founder(view, order[0])))
 
-    def _next_row(
-        self, view: View, free: IntArray, hoods: list[int], settled: set[int]
-    ) -> int:
-        """Return the row whose nearest settled row is farthest."""
-        return int(free[np.argmax(nearest(view.features, free, sorted(settled)))])
-
-    def _order(self, view: View, group: int, hoods: list[int]) -> list[int]:
-        """Return neighbourhoods in the order in which they are asked about."""
-        rows = np.array(view.known.members(group))
-        far = [
-            nearest(view.features, rows, view.known.members(hood)).min()
-            for hood in hoods
-        ]
-        return [hoods[at] for at in np.argsort(far, kind="stable")]
-
-
-class CommitteeRows(Neighbourhoods):
-    """As Neighbourhoods; the next row is that about which the committee is in doubt."""
-
-    def _next_row(
-        self, view: View, free: IntArray, hoods: list[int], settled: set[int]
-    ) -> int:
+    def _chances(self, view: View, free: IntArray, hoods: list[int]) -> Any:
+        """Return how often each free row is to come, None if all do alike."""
+        if len(hoods) < 2 or len(free) == 0:
+            return None
         shares = self._shares(view, free, hoods)
-        if shares is None or len(hoods) < 2:
-            return super()._next_row(view, free, hoods, settled)
-        return int(free[np.argmax(self._worth(shares))])
+        return None if shares is None else self._worth(shares)
 
     def _worth(self, shares: FloatArray) -> FloatArray:
+        """Return the doubt about rows that may be in several groups."""
         return np.asarray(-(shares * np.log(shares)).sum(axis=1))
+
+    def _draw(self, chances: FloatArray, rng: np.random.Generator) -> int:
+        squared = chances**2
+        total = squared.sum()
+        if total <= 0.0:
+            return 0
+        return int(rng.choice(len(chances), p=squared / total))
 
     def _shares(self, view: View, rows: IntArray, hoods: list[int]) -> Any:
         """Return how probable each neighbourhood is for each row, or None."""
         if view.judges is None:
             return None
-        founders = np.array([founder(view, hood) for hood in hoods])
-        i, j = np.repeat(rows, len(founders)), np.tile(founders, len(rows))
-        shares = view.judges.p_same(i, j).reshape(len(rows), -1)
-        shares = np.nan_to_num(shares, nan=0.5)
-        return shares / shares.sum(axis=1, keepdims=True)
+        every, groups = settled_groups(view)
+        inside = dict(zip(every, groups, strict=True))
+        return view.judges.shares(rows, [inside[hood] for hood in hoods])
 
     def _order(self, view: View, group: int, hoods: list[int]) -> list[int]:
-        shares = self._shares(view, np.array(view.known.members(group)[:1]), hoods)
-        if shares is None:
-            return super()._order(view, group, hoods)
-        return [hoods[at] for at in np.argsort(-shares[0], kind="stable")]
+        """Return neighbourhoods in the order in which they are asked about."""
+        rows = members(view, group)
+        shares = self._shares(view, np.array(rows), hoods)
+        groups = [members(view, hood) for hood in hoods]
+        return [hoods[at] for at in likeness(view, rows, groups, shares)]
+
+
+class CommitteeRows(Neighbourhoods):
+    """As Neighbourhoods; the next row is the one that is most in doubt."""
+
+    def _draw(self, chances: FloatArray, rng: np.random.Generator) -> int:
+        return int(np.argmax(chances))
 
 
 class NPU(CommitteeRows):
@@ -199,6 +201,10 @@ class RandomPairs:
         every = ((int(i), int(j)) for i in view.rows for j in view.rows if i < j)
         return independent(view, every, n)
 
+    def check(self, view: View) -> list[tuple[int, int]]:
+        """Return a pair by which the clusters can be judged."""
+        return self.select(view, 1)
+
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "neighbourhoods": Neighbourhoods,
@@ -242,20 +248,67 @@ def neighbourhoods(view: View) -> tuple[list[int], list[int]]:
     groups = dict.fromkeys([first, *known.groups()])
     for rows in sorted(view.closed):
         groups |= dict.fromkeys(known.group_of(row) for row in rows)
-    hoods: list[int] = []
-    waiting: list[int] = []
-    for group in groups:
-        is_full = view.n_clusters is not None and len(hoods) >= view.n_clusters
-        if not is_full and known.different_from(group).issuperset(hoods):
-            hoods.append(group)
-        else:
-            waiting.append(group)
+    hoods = apart(known, groups, view.n_clusters)
+    waiting = [group for group in groups if group not in hoods]
     return hoods, [g for g in waiting if not _is_placed(view, g, hoods)]
+
+
+def apart(known: Known, groups: Iterable[int], most: int | None) -> list[int]:
+    """Return groups, the first ones that can be had, that all differ."""
+    found: list[int] = []
+    for group in groups:
+        if most is not None and len(found) >= most:
+            break
+        if known.different_from(group).issuperset(found):
+            found.append(group)
+    return found
 
 
 def _is_placed(view: View, group: int, hoods: list[int]) -> bool:
     left = [h for h in hoods if h not in view.known.different_from(group)]
     return len(left) == 1 and len(hoods) == view.n_clusters and len(hoods) > 1
+
+
+def settled_groups(view: View) -> tuple[list[int], list[list[int]]]:
+    """Return neighbourhoods, and the rows of which it is known that they are in them.
+
+    Where all are found, a row that differs from all but one is in that.
+    """
+    hoods, _ = neighbourhoods(view)
+    known = inferred(view.known, hoods, view.n_clusters)
+    return hoods, [known.members(known.group_of(hood)) for hood in hoods]
+
+
+def inferred(known: Known, hoods: list[int], n_clusters: int | None) -> Known:
+    """Return what is known, with groups joined to the only neighbourhood left."""
+    if len(hoods) != n_clusters or len(hoods) < 2:
+        return known
+    found = known.copy()
+    firsts = [known.members(hood)[0] for hood in hoods]
+    for group in known.groups():
+        row = known.members(group)[0]
+        left = [first for first in firsts if found.relation(row, first) is None]
+        is_in = any(found.relation(row, first) for first in firsts)
+        if len(left) == 1 and not is_in:
+            found.add(Answer(row, left[0], True, -1))
+    return found
+
+
+def likeness(
+    view: View, rows: list[int], groups: list[list[int]], shares: Any = None
+) -> IntArray:
+    """Return groups in the order of how probably rows belong to them.
+
+    ``shares`` are their probabilities; by default those of the committee, and the
+    nearest group is first where there is none.
+    """
+    if shares is None and view.judges is not None:
+        shares = view.judges.shares(np.array(rows), groups)
+    if shares is not None:
+        return np.argsort(-shares.mean(axis=0), kind="stable")
+    own = np.array(rows)
+    far = [nearest(view.features, own, group).min() for group in groups]
+    return np.argsort(far, kind="stable")
 
 
 def open_hoods(view: View, group: int, hoods: list[int]) -> list[int]:

@@ -1,7 +1,7 @@
 """Data sets by name: PMLB, scikit-learn's, CSV files, functions of the user."""
 
 import os
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 
 from linkwise._typing import FloatArray, IntArray
+from linkwise.experiments._seeds import derive_seed
 
 _BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 _TARGET = "target"
+# Texts of a set that are taken, the same at all times.
+_N_TEXTS = 1_000
 
 
 class Dataset(NamedTuple):
@@ -21,6 +24,11 @@ class Dataset(NamedTuple):
 
     X: FloatArray  # (n_samples, n_features)
     y: IntArray  # (n_samples,), classes 0, 1, ...
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.y.max()) + 1
 
 
 class DatasetSize(NamedTuple):
@@ -47,7 +55,9 @@ def load_dataset(name: str) -> Dataset:
         set, else fetched by the package ``pmlb`` and kept in a cache;
         "sklearn:wine", a set that comes with scikit-learn; "csv:flowers.csv", a file
         of numbers whose column ``target``, or else the last one, is the class;
-        "module:function", a function of yours that returns features and classes.
+        "text:agnews", embeddings and classes of 1,000 short texts, from the folder
+        ``LINKWISE_TEXT``; "module:function", a function of yours that returns features
+        and classes.
 
     Returns
     -------
@@ -64,6 +74,8 @@ def load_dataset(name: str) -> Dataset:
         X, y = _bundled(rest)
     elif kind == "csv":
         X, y = _table_parts(pd.read_csv(rest), name)
+    elif kind == "text":
+        X, y = _texts(rest)
     elif kind:
         X, y = getattr(import_module(kind), rest)()
     else:
@@ -74,6 +86,15 @@ def load_dataset(name: str) -> Dataset:
             f"Data set {name!r}: features must be a table of finite numbers."
         )
     return Dataset(features, np.unique(y, return_inverse=True)[1])
+
+
+@lru_cache(maxsize=1)
+def read_only_dataset(name: str) -> Dataset:
+    """Return a data set that jobs which follow each other share."""
+    data = load_dataset(name)
+    data.X.flags.writeable = False
+    data.y.flags.writeable = False
+    return data
 
 
 def dataset_size(name: str) -> DatasetSize:
@@ -125,6 +146,20 @@ def _bundled(name: str) -> Any:
             f"{', '.join(_BUNDLED)}."
         )
     return getattr(datasets, f"load_{name}")(return_X_y=True)
+
+
+def _texts(name: str) -> tuple[Any, Any]:
+    """Return sentence embeddings and classes of some texts of a set."""
+    folder = os.environ.get("LINKWISE_TEXT")
+    if not folder or not (Path(folder) / f"{name}.minilm.npy").is_file():
+        raise FileNotFoundError(
+            f"Data set 'text:{name}': set LINKWISE_TEXT to a folder that holds "
+            f"{name}.csv.gz (columns text, label) and {name}.minilm.npy."
+        )
+    y = pd.read_csv(Path(folder) / f"{name}.csv.gz")["label"].to_numpy()
+    rng = np.random.default_rng(derive_seed(name, "rows"))
+    rows = np.sort(rng.permutation(len(y))[:_N_TEXTS])
+    return np.load(Path(folder) / f"{name}.minilm.npy")[rows], y[rows]
 
 
 def _pmlb_table(name: str) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """One job: a method on a trial of a data set with a number of pairs."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -65,6 +66,14 @@ class Job:
         between them is not chance.
         """
         return derive_seed(self.dataset, self.trial, self.function)
+
+
+class Task(NamedTuple):
+    """A job made ready: what is measured, and how its result is scored."""
+
+    run: Callable[[], Any]
+    score: Callable[[Any], dict[str, Any]]
+    properties: dict[str, float]  # of what the method is given
 
 
 def as_parameters(values: dict[str, Any]) -> str:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwise.constraints import Constraints
-from linkwise.experiments._datasets import Dataset, dataset_size, load_dataset
-from linkwise.experiments._jobs import Job
+from linkwise.experiments._datasets import Dataset, dataset_size, read_only_dataset
+from linkwise.experiments._jobs import Job, Task
 from linkwise.experiments._methods import find_method, takes
 from linkwise.experiments._protocol import (
     Trial,
@@ -26,6 +26,7 @@ from linkwise.experiments._protocol import (
     pair_properties,
     score_labels,
 )
+from linkwise.experiments._questions import ASKING, ask_about, question_task
 
 PREPARED, WARM_UP, MEASURED, SCORED = (
     "preparation",
@@ -78,14 +79,8 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
     begin = time.perf_counter()
     scores: dict[str, Any] = {}
     try:
-        problem = prepare_problem(job.dataset, job.trial, job.n_constraints)
-        scores |= problem.properties
-        parameters = json.loads(job.parameters)
-        pairs = problem.constraints
-        if WRONG_PAIRS in parameters:
-            share = parameters.pop(WRONG_PAIRS)
-            pairs = problem.trial.constraints(job.n_constraints, wrong=share)
-        method = find_method(job.function)
+        task = question_task(job) if job.function in ASKING else _pair_task(job)
+        scores |= task.properties
         with _memory_limited(job.memory_limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             on_phase(WARM_UP)
@@ -94,18 +89,12 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
             on_phase(MEASURED)
             _reset_peak_memory()
             begin, cpu_begin = time.perf_counter(), time.process_time()
-            labels = method(
-                problem.data.X,
-                pairs,
-                n_clusters=_n_classes(problem.data),
-                random_state=job.seed,
-                **parameters,
-            )
+            result = task.run()
             scores["seconds"] = time.perf_counter() - begin
             scores["cpu_seconds"] = time.process_time() - cpu_begin
             scores["peak_memory"] = _peak_memory()
         on_phase(SCORED)
-        scores |= score_labels(problem.trial, np.asarray(labels), problem.constraints)
+        scores |= task.score(result)
         status, error = "ok", ""
     except MemoryError as failure:
         status, error = "memory", one_line(failure)
@@ -114,6 +103,31 @@ def run_job(job: Job, on_phase: Callable[[str], None] = lambda phase: None) -> A
         status, error = DISK_FULL if is_full else "error", one_line(failure)
     seconds = scores.pop("seconds", time.perf_counter() - begin)
     return {**make_record(job, status, error, seconds), **scores}
+
+
+def _pair_task(job: Job) -> Task:
+    """Return what a method does that is given pairs."""
+    problem = prepare_problem(job.dataset, job.trial, job.n_constraints)
+    parameters = json.loads(job.parameters)
+    pairs = problem.constraints
+    if WRONG_PAIRS in parameters:
+        share = parameters.pop(WRONG_PAIRS)
+        pairs = problem.trial.constraints(job.n_constraints, wrong=share)
+    method = find_method(job.function)
+
+    def run() -> Any:
+        return method(
+            problem.data.X,
+            pairs,
+            n_clusters=problem.data.n_classes,
+            random_state=job.seed,
+            **parameters,
+        )
+
+    def score(labels: Any) -> dict[str, Any]:
+        return score_labels(problem.trial, np.asarray(labels), problem.constraints)
+
+    return Task(run, score, problem.properties)
 
 
 def make_record(job: Job, status: str, error: str, seconds: float) -> dict[str, Any]:
@@ -137,20 +151,12 @@ def make_record(job: Job, status: str, error: str, seconds: float) -> dict[str, 
 @lru_cache(maxsize=1)
 def prepare_problem(dataset: str, trial: int, n_constraints: int) -> Problem:
     """Return the problem of a trial; methods that follow each other share it."""
-    data = _read_only_dataset(dataset)
+    data = read_only_dataset(dataset)
     split = draw_trial(data.y, dataset, trial)
     constraints = split.constraints(n_constraints)
     constraints.closure(len(data.y))  # kept by the object, and on nobody's clock
     properties = pair_properties(data, dataset, trial, constraints)
     return Problem(data, split, constraints, properties)
-
-
-@lru_cache(maxsize=1)
-def _read_only_dataset(name: str) -> Dataset:
-    data = load_dataset(name)
-    data.X.flags.writeable = False
-    data.y.flags.writeable = False
-    return data
 
 
 @cache
@@ -162,15 +168,15 @@ def _warm_up(function: str, parameters: str) -> None:
     pairs = Constraints.sample(y, 30, random_state=0)
     method = find_method(function)
     given = json.loads(parameters)
-    given.pop(WRONG_PAIRS, None)
     if takes(method, "n_candidates"):
         given["n_candidates"] = 20
+    if function in ASKING:
+        with contextlib.suppress(Exception):
+            ask_about(X, y, np.arange(40), given, method).after(12)
+        return
+    given.pop(WRONG_PAIRS, None)
     with contextlib.suppress(Exception):
         method(X, pairs, n_clusters=2, random_state=0, **given)
-
-
-def _n_classes(data: Dataset) -> int:
-    return int(data.y.max()) + 1
 
 
 @cache

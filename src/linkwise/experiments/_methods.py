@@ -57,7 +57,7 @@ def clusterer(estimator: Any, standardise: bool = False, **fixed: Any) -> Method
         if "random_state" in signature.parameters:
             settings["random_state"] = random_state
         model = estimator(n_clusters=n_clusters, **settings)
-        data = _standardised(X) if standardise else X
+        data = standardised(X) if standardise else X
         return np.asarray(model.fit_predict(data, constraints=constraints))
 
     method.__signature__ = signature  # type: ignore[attr-defined]
@@ -77,10 +77,11 @@ def _kmeans(
 
     settings = {"n_init": 10, **parameters}
     model = KMeans(n_clusters, random_state=random_state, **settings)
-    return np.asarray(model.fit_predict(_standardised(X)))
+    return np.asarray(model.fit_predict(standardised(X)))
 
 
-def _standardised(X: FloatArray) -> FloatArray:
+def standardised(X: FloatArray) -> FloatArray:
+    """Return rows with columns of mean 0 and variance 1."""
     from sklearn.preprocessing import StandardScaler
 
     return np.asarray(StandardScaler().fit_transform(X))
@@ -132,7 +133,8 @@ def find_method(name: str) -> Method:
     Parameters
     ----------
     name : str
-        One of :func:`method_names`, or "module:name" of your own: a function of X,
+        One of :func:`method_names`, "session" or "COBRAS", which ask about pairs
+        themselves, or "module:name" of your own: a function of X,
         constraints, n_clusters, random_state and parameters that returns labels, or a
         class as for :func:`clusterer`.
 
@@ -141,13 +143,16 @@ def find_method(name: str) -> Method:
     callable
         The method.
     """
-    if name in _methods():
-        return _methods()[name]
+    from linkwise.experiments._questions import ASKING
+
+    every = _methods() | ASKING
+    if name in every:
+        return every[name]
     module, _, attribute = name.rpartition(":")
     if not module:
         raise ValueError(
             f"There is no method {name!r}: it must be one of "
-            f"{', '.join(_methods())}, or 'module:name' of your own."
+            f"{', '.join(every)}, or 'module:name' of your own."
         )
     found = getattr(import_module(module), attribute)
     return clusterer(found) if isinstance(found, type) else found

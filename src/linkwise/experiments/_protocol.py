@@ -46,7 +46,9 @@ class Trial:
         return Constraints(ends[is_must], ends[~is_must])
 
 
-def draw_trial(y: IntArray, dataset: str, trial: int) -> Trial:
+def draw_trial(
+    y: IntArray, dataset: str, trial: int, share: int = TRAIN_SHARE
+) -> Trial:
     """Return a trial of the paper's protocol.
 
     Parameters
@@ -57,6 +59,8 @@ def draw_trial(y: IntArray, dataset: str, trial: int) -> Trial:
         Name of the data set; with ``trial`` it gives the seeds.
     trial : int
         Number of the trial, from 0.
+    share : int, default=4
+        One row of so many is for training.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def draw_trial(y: IntArray, dataset: str, trial: int) -> Trial:
     """
     rng = np.random.default_rng(derive_seed(dataset, trial, "split"))
     by_class = [np.flatnonzero(y == label) for label in np.unique(y)]
-    train = [rng.permutation(rows)[: len(rows) // TRAIN_SHARE] for rows in by_class]
+    train = [rng.permutation(rows)[: len(rows) // share] for rows in by_class]
     return Trial(
         y, np.sort(np.concatenate(train)), derive_seed(dataset, trial, "pairs")
     )

@@ -32,7 +32,9 @@ _NUMBERS = (
     "coherence",
     *METRICS,
 )
-COLUMNS = [*KEY, *_TEXTS, *_NUMBERS]
+# What a method says of itself, as a JSON object; files of earlier versions lack it.
+NOTES = "notes"
+COLUMNS = [*KEY, *_TEXTS, *_NUMBERS, NOTES]
 
 _INTEGERS = {"trial", "n_constraints", "n_samples", "n_features", "n_clusters", "seed"}
 _WAIT = 60.0  # seconds to wait for another process that writes
@@ -85,7 +87,10 @@ class Store:
                     f"({', '.join(f'{name} {kinds[name]}' for name in KEY)}, "
                     f"owner TEXT, PRIMARY KEY ({key}))"
                 )
-            there = [row[1] for row in connection.execute("PRAGMA table_info(records)")]
+                there = _columns_of(connection)
+                if there == COLUMNS[:-1]:
+                    connection.execute(f"ALTER TABLE records ADD COLUMN {NOTES} TEXT")
+                    there = COLUMNS
         if there != COLUMNS:
             raise ValueError(
                 f"{self.path} holds records of another version of linkwise; use a new "
@@ -176,6 +181,7 @@ def read_records(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise FileNotFoundError(f"There is no file of records {path}.")
     if ".csv" in Path(path).suffixes:
         table = pd.read_csv(path, dtype={"error": str}, keep_default_na=True)
+        table[NOTES] = table.get(NOTES)
         missing = [name for name in COLUMNS if name not in table]
         if missing:
             raise ValueError(f"{path} is no table of records: no column {missing[0]}.")
@@ -197,6 +203,10 @@ def _marks(number: int) -> str:
     return ", ".join("?" * number)
 
 
+def _columns_of(connection: sqlite3.Connection) -> list[str]:
+    return [row[1] for row in connection.execute("PRAGMA table_info(records)")]
+
+
 def _sql_type(name: str) -> str:
     if name in _INTEGERS:
         return "INTEGER"
@@ -205,7 +215,11 @@ def _sql_type(name: str) -> str:
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     numbers = {name: pd.to_numeric(table[name]) for name in _NUMBERS}
-    return table.assign(**numbers, error=table["error"].fillna(""))
+    texts = {
+        name: table[name].astype(object).where(table[name].notna(), "")
+        for name in ("error", NOTES)
+    }
+    return table.assign(**numbers, **texts)
 
 
 @contextmanager

@@ -60,8 +60,10 @@ class GivenPairs:
         self._is_must = np.arange(len(self._pairs)) < pairs.n_must_link
         weight = np.concatenate([pairs.must_link_weight, pairs.cannot_link_weight])
         weight = weight / weight.max(initial=0.0)
-        # Pairs of equal weight that would say as much.
-        self.n_pairs = float(weight.sum() ** 2 / max((weight**2).sum(), 1e-300))
+        # Pairs of equal weight that would say as much. Those that share rows say less
+        # than as many others: no more than one for each row counts.
+        n_alike = float(weight.sum() ** 2 / max((weight**2).sum(), 1e-300))
+        self.n_pairs = min(n_alike, float(len(pairs.points)))
         share = weight / weight.sum()
         if reward == "balanced" and 0 < pairs.n_must_link < len(weight):
             for kind in (self._is_must, ~self._is_must):

@@ -1,0 +1,156 @@
+"""How far answers are believed, and what a fit is told of them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from linkwise.active._answers import Answer, Known
+from linkwise.active._judges import LEAST
+from linkwise.active._state import State, pair
+from linkwise.active._strategies import (
+    View,
+    apart,
+    inferred,
+    likeness,
+    members,
+    neighbourhoods,
+    open_hoods,
+    settled_groups,
+)
+from linkwise.constraints import Constraints
+
+Pairs = list[tuple[int, int]]
+
+# Before any was asked again, one answer in so many is thought to be wrong.
+_RIGHT_FOR_ONE = 20
+# How probable it is to be wrong, at the least, for an answer to be asked again.
+_WORTH_AGAIN = 0.3
+# Pairs that follow from answers of which a fit is told, at the most.
+_MAX_TOLD = 20_000
+# Share of wrong answers that is taken into account, at the most.
+_MAX_WRONG = 0.3
+
+
+def p_of(view: View, i: int, j: int) -> float:
+    """Return how probable it is that two rows are the same, NaN if nobody knows.
+
+    The second is part of a neighbourhood, or else only they are compared.
+    """
+    if view.judges is None:
+        return float("nan")
+    group = view.known.group_of(j)
+    hoods, groups = settled_groups(view)
+    left = open_hoods(view, view.known.group_of(i), hoods)
+    if group not in left or len(left) < 2:
+        return float(view.judges.p_same(np.array([i]), np.array([j]))[0])
+    inside = [groups[hoods.index(hood)] for hood in left]
+    shares = view.judges.shares(np.array([i]), inside)
+    return float(np.clip(shares[0, left.index(group)], LEAST, 1.0 - LEAST))
+
+
+def beliefs_of(view: View, answers: Mapping[int, Answer]) -> dict[int, float]:
+    """Return how probable the committee holds each answer, by event.
+
+    Of its two rows, the one with more answers is taken to be where they put it.
+    """
+    if view.judges is None or not answers:
+        return {}
+    hoods, groups = settled_groups(view)
+    place = {row: at for at, group in enumerate(groups) for row in group}
+    counts: dict[int, int] = {}
+    for answer in answers.values():
+        for row in (answer.i, answer.j):
+            counts[row] = counts.get(row, 0) + 1
+    rows = np.array(list(counts))
+    at = dict(zip(counts, range(len(rows)), strict=True))
+    shares = view.judges.shares(rows, groups) if len(hoods) > 1 else None
+    found = {}
+    for event, (i, j, is_same, _) in answers.items():
+        row, anchor = (i, j) if counts[i] <= counts[j] else (j, i)
+        if shares is not None and anchor in place:
+            p = float(shares[at[row], place[anchor]])
+        else:
+            p = float(view.judges.p_same(np.array([i]), np.array([j]))[0])
+        if not np.isnan(p):
+            p = min(max(p, LEAST), 1.0 - LEAST)
+            found[event] = p if is_same else 1.0 - p
+    return found
+
+
+def worth_again(state: State, beliefs: Mapping[int, float]) -> int | None:
+    """Return the answer that is most probably wrong, if that is probable enough.
+
+    How many are wrong is learnt from those that were asked again: who never errs is
+    seldom asked twice.
+    """
+    open_ = [event for event in beliefs if state.support[event] == 1]
+    if not open_:
+        return None
+    worst = min(open_, key=lambda event: (beliefs[event], event))
+    n_confirmed = sum(count - 1 for count in state.support.values())
+    n_wrong = 1 + state.n_contradicted
+    share = n_wrong / (_RIGHT_FOR_ONE + state.n_contradicted + n_confirmed)
+    share = min(share, _MAX_WRONG)
+    is_wrong = share * (1.0 - beliefs[worst])
+    p_wrong = is_wrong / (is_wrong + (1.0 - share) * beliefs[worst])
+    return worst if p_wrong >= _WORTH_AGAIN else None
+
+
+def unproved(view: View, answers: Mapping[int, Answer]) -> Pairs:
+    """Return a pair whose answer proves that a neighbourhood is one of its own.
+
+    One wrong answer is enough to make a class two neighbourhoods, between which all its
+    further rows are torn. That they differ is to be said of other rows as well, for
+    each once, with the neighbourhood that is most like it.
+    """
+    hoods, _ = neighbourhoods(view)
+    place = {row: at for at, hood in enumerate(hoods) for row in members(view, hood)}
+    told = {pair(answer.i, answer.j) for answer in answers.values()} | view.closed
+    n_told = np.zeros((len(hoods), len(hoods)), dtype=int)
+    for i, j, is_same, _ in answers.values():
+        if not is_same and i in place and j in place:
+            n_told[place[i], place[j]] += 1
+            n_told[place[j], place[i]] += 1
+    groups = [members(view, hood) for hood in hoods]
+    for at in range(1, len(hoods)):
+        if len(groups[at]) > 1 and n_told[at].max() < 2:
+            row = groups[at][-1]
+            for other in likeness(view, [row], groups).tolist():
+                if n_told[at, other] > 0:
+                    ends = (row, groups[other][-1])
+                    if pair(*ends) not in told:
+                        return [ends]
+                    break
+    return []
+
+
+def told_pairs(answers: Constraints, n_clusters: int) -> Constraints:
+    """Return answers, with their weights, and what follows from them, of weight 1.
+
+    A row that differs from all of so many groups but one is in that.
+    """
+    known = Known()
+    weights: dict[tuple[int, int], float] = {}
+    for is_same, ends, own in (
+        (True, answers.must_link, answers.must_link_weight),
+        (False, answers.cannot_link, answers.cannot_link_weight),
+    ):
+        for (i, j), weight in zip(ends.tolist(), own.tolist(), strict=True):
+            if known.relation(i, j) in (None, is_same):
+                known.add(Answer(i, j, is_same, -1))
+                weights[i, j] = weight
+    known = inferred(known, apart(known, known.groups(), n_clusters), n_clusters)
+    pairs = np.array([(*sorted(p[:2]), p[2]) for p in known.pairs()], dtype=np.intp)
+    pairs = pairs.reshape(-1, 3)
+    if len(pairs) > _MAX_TOLD:
+        rng = np.random.default_rng(0)
+        pairs = pairs[np.sort(rng.choice(len(pairs), _MAX_TOLD, replace=False))]
+    weight = np.array([weights.get((i, j), 1.0) for i, j, _ in pairs.tolist()])
+    is_must = pairs[:, 2] == 1
+    ends = pairs[:, :2]
+    return Constraints(
+        ends[is_must],
+        ends[~is_must],
+        weight[is_must] if is_must.any() else None,
+        weight[~is_must] if (~is_must).any() else None,
+    )

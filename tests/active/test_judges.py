@@ -1,0 +1,71 @@
+"""The committee against a count pair by pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkwise.active._answers import Answer, Known
+from linkwise.active._judges import Judges
+
+
+def known_of(y, pairs):
+    known = Known()
+    for number, (i, j) in enumerate(pairs):
+        if known.relation(i, j) is None and i != j:
+            known.add(Answer(i, j, bool(y[i] == y[j]), number))
+    return known
+
+
+def by_pairs(labels, known, evenness, more=0.0):
+    """Return the weights, counting pair by pair."""
+    pairs = list(known.pairs())
+    held = np.array(
+        [sum((own[i] == own[j]) == s for i, j, s in pairs) for own in labels]
+    )
+    rows = {row for i, j, _ in pairs for row in (i, j)}
+    share = (held + more) / max(1, len(pairs))
+    found = min(len(pairs), len(rows)) * share + 5.0 * evenness
+    weights = np.exp(found - found.max())
+    return weights / weights.sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 25))
+def test_weights_are_those_of_all_pairs_that_follow(seed, n_pairs):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=12)
+    known = known_of(y, rng.integers(12, size=(n_pairs, 2)).tolist())
+    labels, evenness = rng.integers(3, size=(6, 12)), rng.random(6)
+    judges = Judges(labels, np.arange(12), evenness)
+    judges.weigh(known)
+    np.testing.assert_allclose(judges.weights, by_pairs(labels, known, evenness))
+    for i, j, is_same in known.pairs():
+        assert known.relation(i, j) == is_same
+
+
+def test_scores_of_the_fit_count_for_its_pairs():
+    rng = np.random.default_rng(0)
+    y, labels = rng.integers(2, size=10), rng.integers(2, size=(4, 10))
+    then = known_of(y, [(0, 1), (1, 2), (3, 4)])
+    scores = np.array([0.9, 0.2, 0.5, 1.0])
+    judges = Judges(labels, np.arange(10), np.zeros(4), scores, then)
+    n_pairs = len(list(then.pairs()))
+    rows = 5
+    expected = np.exp(min(n_pairs, rows) * scores)
+    np.testing.assert_allclose(judges.weights, expected / expected.sum())
+
+
+def test_a_row_is_where_the_known_rows_of_its_cluster_are():
+    labels = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]])
+    judges = Judges(labels, np.array([0, 1, 2, 3, 4, 5, -1]), np.ones(2))
+    shares = judges.shares(np.array([2, 5, 6]), [[0, 1], [3, 4]])
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert shares[0, 0] > 0.9 and shares[1, 1] > 0.9
+    np.testing.assert_allclose(shares[2], 0.5)  # nobody sees it
+
+
+def test_what_nobody_sees_has_no_probability():
+    judges = Judges(np.array([[0, 0]]), np.array([0, 1, -1]), np.ones(1))
+    found = judges.p_same(np.array([0, 0]), np.array([1, 2]))
+    assert found[0] == pytest.approx(0.98) and np.isnan(found[1])
