@@ -86,7 +86,9 @@ class TestExport:
     def test_nothing_is_written_without_answers(self, flowers):
         done = flowers("label", "flowers.csv", *BASE, "--export", "out")
         assert done.exit_code == 3 and "no answers yet" in done.stderr
-        assert not os.path.exists("out")
+        assert flowers.files() == ["flowers.csv"]
+        done = flowers("label", "-", "--export", "out", stdin="a\n1\n2\n")
+        assert done.exit_code == 2 and "must be a file" in done.stderr
 
     @pytest.mark.parametrize(
         "arguments, message",

@@ -12,11 +12,22 @@ import typer
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._outputs import check_outputs, write_all
 from linkwise.cli._screen import Screen, counted
-from linkwise.cli._sessions import Opened, SessionJob, open_session, result_writers
+from linkwise.cli._sessions import (
+    Opened,
+    SessionJob,
+    beside,
+    open_session,
+    result_writers,
+)
+from linkwise.cli._stdin import STDIN
 
 _KINDS = {".csv": "text/csv", ".html": "text/html", ".jsonl": "application/jsonl"}
 # What an export is made of, if there are clusters.
 _FILES = ("pairs.csv", "labels.csv", "clusters.csv", "model.linkwise", "report.html")
+_NO_ANSWERS = (
+    "{} holds no answers yet, so there is nothing to write. Answer some questions "
+    "first: the same command without --export."
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,8 @@ class LabelJob(SessionJob):
 
 def run_label(job: LabelJob, screen: Screen) -> None:
     """Open the page, or write the results, or join logs."""
+    if job.data == STDIN:
+        raise typer.BadParameter("DATA must be a file: answers are kept beside it.")
     needs_page = job.export is None and not job.merge
     if needs_page:
         require_extra()
@@ -44,6 +57,11 @@ def run_label(job: LabelJob, screen: Screen) -> None:
             raise BadInputError(f"--merge {path}: there is no such file.")
     if job.export is not None:
         _check_folder(job)
+    log = job.log or beside(job.data, ".linkwise.jsonl")
+    if job.export is not None and not job.merge and not log.exists():
+        raise BadInputError(_NO_ANSWERS.format(log))
+    if needs_page and not screen.quiet:
+        typer.echo(f"Reading {job.data} ...", err=True)
     opened = open_session(job, screen)
     with opened.session:
         if job.criterion is not None:
@@ -113,10 +131,7 @@ def _join(opened: Opened, job: LabelJob, screen: Screen) -> None:
 def _export(opened: Opened, folder: Path, screen: Screen) -> None:
     session = opened.session
     if session.constraints_.is_empty:
-        raise BadInputError(
-            f"{session.log.path} holds no answers yet, so there is nothing to write. "
-            "Answer some questions first: the same command without --export."
-        )
+        raise BadInputError(_NO_ANSWERS.format(session.log.path))
     with screen.notes_of_warnings():
         session.fit()
     made = not folder.exists()

@@ -76,10 +76,15 @@ class Served:
 
     def answer(self, word):
         """Answer by a key, and wait for the next pair."""
+        self.ready()
         before = self.js("document.body.dataset.revision")
-        time.sleep(0.16)  # keys are not taken for a moment after a pair has come
         self.press({"same": "a", "different": "x", "unsure": "u"}[word])
         self.until(lambda: self.js("document.body.dataset.revision") != before)
+
+    def ready(self):
+        """Wait until keys are taken, a moment after a pair has come."""
+        code = "document.querySelector('#ask-card').dataset.state"
+        self.until(lambda: self.js(code) == "ready")
 
     def idle(self):
         """Wait until no fit runs, and the page knows of it."""

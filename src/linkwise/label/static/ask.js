@@ -97,7 +97,12 @@ export function draw() {
   if (id !== shownId) {
     shownId = id;
     paintedAt = performance.now();
-    requestAnimationFrame(() => { paintedAt = performance.now(); document.dispatchEvent(new Event("pair-painted")); });
+    byId("ask-card").dataset.state = "new";
+    requestAnimationFrame(() => {
+      paintedAt = performance.now();
+      document.dispatchEvent(new Event("pair-painted"));
+      setTimeout(() => { if (performance.now() - paintedAt >= DEAF_MS) byId("ask-card").dataset.state = "ready"; }, DEAF_MS + 5);
+    });
     if (state.question && !conflict) say(`${feedback} Next: ${state.question.left.id} and ${state.question.right.id}.`);
   }
 }
