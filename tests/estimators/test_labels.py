@@ -103,7 +103,7 @@ class TestFarRows:
         centres = [X[model.labels_ == c].mean(axis=0) for c in range(K)]
         expected = ((X[:, None] - centres) ** 2).sum(axis=2)
         unit = model._kernel.coefficients[0]
-        found = model._kernel.squared_norms(X)[:, None] + model._to_centres(X)
+        found = model._squared_distances(X)
         found /= unit
         assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * expected.max())
 

@@ -145,6 +145,21 @@ def test_contradictions_and_disbelieved_pairs_come_first(calm):
     ]
 
 
+def test_pairs_that_hold_and_that_none_contradicts_need_no_second_look():
+    X, labels = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    model = KernelCSC(2, kernels="paper", n_candidates=5, random_state=0)
+    pairs = Constraints([(0, 1), (0, 4)], [(0, 5)])
+    model.fit(X, constraints=pairs)
+    model.labels_ = labels
+    rows = {"i": [0, 0, 0], "j": [1, 4, 5], "belief": 0.1}
+    kinds = ["must-link", "must-link", "cannot-link"]
+    model.disbelieved_ = pd.DataFrame(rows | {"kind": kinds})
+    found = findings_of(model, X, pairs, labels).disbelieved
+    assert found[["i", "j"]].to_numpy().tolist() == [[0, 4]]
+    against = Constraints([(0, 1), (0, 4), (1, 4)], [(0, 5), (1, 0)])
+    assert len(findings_of(model, X, against, labels).disbelieved) == 3
+
+
 def test_a_search_that_still_got_better_at_its_end_is_to_go_on(calm):
     for best_at, expected in ((14, False), (15, True), (19, True)):
         scores = np.full(20, 0.5)

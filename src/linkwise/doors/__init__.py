@@ -18,7 +18,7 @@ from linkwise.doors._compat import (
     StrOptions,
     fit_context,
 )
-from linkwise.doors._data import n_rows, row_shares, rows_of
+from linkwise.doors._data import is_several, n_rows, row_shares, rows_of
 from linkwise.doors._memory import check_matrices, parse_bytes
 from linkwise.doors._parquet import map_parquet
 from linkwise.doors._warn import warn_caller
@@ -34,6 +34,7 @@ __all__ = [
     "attributes_of",
     "check_matrices",
     "fit_context",
+    "is_several",
     "map_parquet",
     "n_rows",
     "parse_bytes",

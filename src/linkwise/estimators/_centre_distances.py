@@ -73,10 +73,11 @@ def centre_distances(model, X, labels=None):
 
 
 def _kernel_distances(model):
+    if model._kernel.is_of_rows:
+        return model._squared_distances
+
     def to_centres(rows):
         distances = model._to_centres(rows)
-        if model._kernel.is_of_rows:
-            return distances + model._kernel.squared_norms(rows)[:, None]
         return distances - distances.min(axis=1, keepdims=True)
 
     return to_centres

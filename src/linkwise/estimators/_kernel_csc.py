@@ -377,9 +377,8 @@ class KernelCSC(KernelSearchClusterer):
 
     def _nearest_and_distance(self, rows):
         """Return the nearest centre of each row, and its squared distance."""
-        to_centres = self._to_centres(rows)
-        norms = self._kernel.squared_norms(rows)
-        return to_centres.argmin(axis=1), np.maximum(norms + to_centres.min(axis=1), 0)
+        distances = self._squared_distances(rows)
+        return distances.argmin(axis=1), np.maximum(distances.min(axis=1), 0)
 
     def _relative(self, nearest, distance):
         """Return distances in units of the mean one of their cluster."""

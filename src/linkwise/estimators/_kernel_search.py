@@ -212,7 +212,15 @@ class KernelClusterer(ConstrainedClusterer):
 
     def _to_centres(self, rows):
         """Return squared distances to the centres up to a constant for each row."""
-        cross = self._kernel(rows).astype(np.float64)
+        return self._from_values(self._kernel(rows))
+
+    def _squared_distances(self, rows):
+        """Return squared distances to the centres, shape (n_rows, n_clusters)."""
+        values, norms = self._kernel.with_norms(rows)
+        return norms[:, None] + self._from_values(values)
+
+    def _from_values(self, values):
+        cross = values.astype(np.float64)
         return self._centre_norms - 2.0 * (cross @ self._row_shares)
 
     def match_labels(self, earlier):

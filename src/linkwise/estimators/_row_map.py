@@ -9,8 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from linkwise.doors import as_generator, n_rows, rows_of
-from linkwise.doors._data import is_several
+from linkwise.doors import as_generator, is_several, n_rows, rows_of
 from linkwise.engines import is_dask_collection, one_blas_thread
 from linkwise.estimators._kernel_search import KernelClusterer
 from linkwise.estimators._mahalanobis_csc import MahalanobisCSC

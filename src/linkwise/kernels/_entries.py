@@ -118,27 +118,31 @@ class CombinedKernel:
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the kernel values of new rows with the training rows."""
-        parts = [part for part, _ in self._parts(sources_of(X))]
+        return self._joined([part for part, _ in self._parts(sources_of(X))])
+
+    def with_norms(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return what calling this returns, and what makes squared distances of it.
+
+        For a mean of training rows with squared norm q and a mean value v with it, the
+        squared distance of a row is its norm - 2 v + q; norms have shape (n_new,).
+        """
+        X = sources_of(X)
+        parts, norms = [], np.zeros(Points(X[0]).n_points)
+        for entry, coefficient, (part, constant) in zip(
+            self._entries, self.coefficients, self._parts(X), strict=True
+        ):
+            parts.append(part)
+            norms = norms + coefficient * (self._own(entry, X) - 2.0 * constant)
+        return self._joined(parts), norms
+
+    def _joined(self, parts: list[FloatArray]) -> FloatArray:
+        """Return the values of all kernels together."""
         if self.separate:
             return np.concatenate(parts, axis=1)
         total = parts[0]
         for part in parts[1:]:
             total = total + part
         return total
-
-    def squared_norms(self, X: Any) -> FloatArray:
-        """Return what makes squared distances of values that calling this returns.
-
-        For a mean of training rows with squared norm q and a mean value v with it, the
-        squared distance of a row is its entry here - 2 v + q; shape (n_new,).
-        """
-        X = sources_of(X)
-        found: Any = 0.0
-        for entry, coefficient, (_, constant) in zip(
-            self._entries, self.coefficients, self._parts(X), strict=True
-        ):
-            found = found + coefficient * (self._own(entry, X) - 2.0 * constant)
-        return np.asarray(found)
 
     @property
     def is_of_rows(self) -> bool:

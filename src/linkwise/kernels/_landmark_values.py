@@ -228,7 +228,7 @@ def moved_origin(values: FloatArray, centre: FloatArray) -> FloatArray:
     centre : ndarray of shape (n_landmarks,)
         Mean of each landmark's values among the landmarks, less half the mean of all:
         so the means of rows that are taken away say where the origin is (see
-        ``CombinedKernel.squared_norms``).
+        ``CombinedKernel.with_norms``).
     """
     values = values - centre.astype(values.dtype)
     values -= values.mean(axis=1, keepdims=True)

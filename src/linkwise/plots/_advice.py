@@ -87,8 +87,9 @@ def _contradictions(found: Findings) -> Iterator[Advice]:
         yield Advice(
             "Look again at pairs that are not believed",
             f"{counted(n_doubted, 'pair')} "
-            f"{_verb(n_doubted, 'is', 'are')} rather wrong by the other pairs and by "
-            "what good clusterings say. They are marked below.",
+            f"{_verb(n_doubted, 'does', 'do')} not fit what the other pairs and good "
+            "clusterings say: wrong, or right for a reason that the columns do not "
+            "show. They are listed below.",
         )
 
 

@@ -197,17 +197,18 @@ def findings_of(
     if distances.shape[1] < k:
         more = np.full((len(found), k - distances.shape[1]), np.inf)
         distances = np.concatenate([distances, more], axis=1)
+    pairs = Constraints() if constraints is None else constraints
     doubt = getattr(own, "doubt_", None) if is_of_fit else None
     is_committee = doubt is not None
     return Findings(
         labels=found,
-        pairs=Constraints() if constraints is None else constraints,
+        pairs=pairs,
         distances=distances,
         doubt=np.asarray(doubt) if is_committee else _nearness(distances, found),
         doubt_from="committee" if is_committee else "border",
         is_of_fit=is_of_fit,
         search=_search_of(own),
-        disbelieved=_disbelieved(own, is_of_fit),
+        disbelieved=_disbelieved(own, is_of_fit, pairs, found),
         converged=bool(getattr(own, "converged_", True)),
     )
 
@@ -234,8 +235,19 @@ def _search_of(model: Any) -> Search | None:
     return Search(history["score"].to_numpy(), model.stopped_by_, chosen, objective)
 
 
-def _disbelieved(model: Any, is_of_fit: bool) -> pd.DataFrame:
+def _disbelieved(
+    model: Any, is_of_fit: bool, pairs: Constraints, labels: IntArray
+) -> pd.DataFrame:
+    """Return the pairs that are not believed; if none contradicts, only broken ones.
+
+    A pair that holds, and that no other one contradicts, is worth no second look.
+    """
     found = getattr(model, "disbelieved_", None)
     if found is None or not is_of_fit:
         return pd.DataFrame(columns=["i", "j", "kind", "belief"])
-    return pd.DataFrame(found)
+    if pairs.is_empty or pairs.n_conflicts:
+        return pd.DataFrame(found)
+    i, j = (found[end].to_numpy(dtype=np.intp) for end in ("i", "j"))
+    is_together = (labels[i] == labels[j]) & (labels[i] >= 0)
+    is_broken = is_together != (found["kind"] == "must-link").to_numpy()
+    return pd.DataFrame(found[is_broken]).reset_index(drop=True)

@@ -39,7 +39,7 @@ thead th { border-bottom: 2px solid var(--faint); }
 .note { color: var(--faint); }
 @media print {
   body { max-width: none; margin: 0; font-size: 10.5pt; }
-  h2, h3 { break-after: avoid; } .card, tr, img, svg { break-inside: avoid; }
+  h2, h3, h4 { break-after: avoid; } tr, li, img, svg { break-inside: avoid; }
   .table { overflow-x: visible; }
 }
 """

@@ -100,10 +100,13 @@ def report_page(
     >>> "All 1 must-link hold" in page or "1 must-link" in page
     True
     """
+    if hasattr(model, "steps"):
+        # Once: texts take long to prepare.
+        table, X = X if table is None else table, model[:-1].transform(X)
+        model = model[-1]
     shown = ShownRows(X, table, ids)
     pairs: Constraints = check_constraints(constraints, None, n_samples=shown.n_rows)
     found = findings_of(model, X, pairs, labels)
-    own = model[-1] if hasattr(model, "steps") else model
     traits = cluster_traits(
         shown.source(), found.labels, kinds=kinds, n_largest=5 * _N_TRAITS
     )
@@ -112,14 +115,14 @@ def report_page(
         f"<header><h1>{escaped(title)}</h1>",
         *(f'<p class="note">{escaped(line)}</p>' for line in lines),
         "</header>",
-        *_summary(found, own),
+        *_summary(found, model),
         *_advice(found),
         *_map(found, model, X),
         *cluster_section(found, shown, traits),
         *question_section(found, shown),
         *broken_section(found, shown),
         *contradiction_section(found, shown),
-        *_search(found, own),
+        *_search(found, model),
         f'<footer class="note">Made by linkwise {escaped(linkwise.__version__)}. '
         "The file holds everything it shows and loads nothing.</footer>",
     ]
@@ -188,8 +191,7 @@ def _advice(found: Findings) -> Iterator[str]:
 
 def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
     coordinates: FloatArray = row_map(model, X)  # type: ignore[no-untyped-call]
-    own = model[-1] if hasattr(model, "steps") else model
-    is_kernel = hasattr(own, "kernel_weights_")
+    is_kernel = hasattr(model, "kernel_weights_")
     what = "kernel principal component" if is_kernel else "principal component"
     display = ClusterDisplay(coordinates, found.labels, found.pairs, what)
 

@@ -71,7 +71,8 @@ footer { margin: 3rem 0 1rem; border-top: 1px solid var(--line); padding-top: 0.
   .card { background: none; padding: 0.5rem 0.8rem; }
   .halves { grid-template-columns: 1fr 1fr; }
   .pictures { columns: 2; } .pairs { grid-template-columns: 1fr 1fr; }
-  .map { grid-template-columns: 13cm; } .map .legend { flex-direction: row; }
+  .map { grid-template-columns: 12cm 1fr; break-inside: avoid; }
+  .map .legend { flex-direction: column; font-size: 0.8rem; }
   .profile, .beside { font-size: 0.8rem; }
   h2 { margin-top: 1.5rem; }
 }
