@@ -228,6 +228,13 @@ def test_contradictions_are_noted_and_doubtful_pairs_listed(cluster, files):
     assert result.exit_code == 2 and "has no --on-conflict warn" in result.stderr
 
 
+def test_who_has_no_pairs_is_told_how_to_get_them(files):
+    result = files("cluster", "flowers.csv", "--clusters", "3", "--out", "out.csv")
+    assert result.exit_code == 2
+    assert "--constraints is missing" in result.stderr
+    assert "linkwise ask flowers.csv" in result.stderr
+
+
 def test_without_pairs_there_is_a_note_and_null_for_the_score(cluster, files):
     files.write("pairs.csv", "i,j,kind\n")
     report = cluster()

@@ -112,3 +112,12 @@ def test_damage_after_the_beginning_is_described(linkwise):
     result = linkwise("check", "data.parquet", "pairs.csv")
     assert result.exit_code == 3, result.output
     assert "data.parquet is not a Parquet file" in result.stderr
+
+
+def test_labels_without_pyarrow_are_refused_before_the_search(files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    options = ("--constraints", "pairs.csv", "--clusters", "3")
+    result = files("cluster", "flowers.csv", *options, "--out", "labels.parquet")
+    assert result.exit_code == 3
+    assert "pip install 'linkwise[parquet]'" in result.stderr
+    assert "labels.parquet" not in files.files()

@@ -167,23 +167,24 @@ def demo(
 @app.command(
     epilog="Example: linkwise cluster flowers.csv --constraints pairs.csv "
     "--clusters 3 --out labels.csv --id-column name\n\n"
-    "No pairs yet? linkwise ask asks for them.\n\n"
     "Ctrl-C ends the search; the best clustering so far is written.\n\n"
     "Exit codes: see linkwise --help."
 )
 def cluster(
     context: typer.Context,
     data: DataFile,
+    *,
+    # Required, but without pairs there is more to say than that they are missing.
     constraints: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--constraints",
             "-c",
             metavar="PAIRS",
             callback=file_or_stdin,
-            help=_PAIRS_HELP,
+            help=f"{_PAIRS_HELP} Required.",
         ),
-    ],
+    ] = None,
     clusters: Annotated[
         str,
         typer.Option(
@@ -359,6 +360,11 @@ def cluster(
         )
         from linkwise.cli._data import Wishes
 
+        if constraints is None:
+            raise typer.BadParameter(
+                f"--constraints is missing. No pairs yet? `linkwise label {data}` asks "
+                f"for them on a page, `linkwise ask {data}` here."
+            )
         refuse_both(data, constraints, "--constraints")
         given: dict[str, Any] = {
             "kernels": None if kernels is None else kernels.value,

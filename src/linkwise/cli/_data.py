@@ -39,6 +39,10 @@ _EXACT_FLOATS: dict[str, Any] = (
 _TEXT = (".csv", ".tsv")
 # Rows that are looked at together.
 _BLOCK = 16_384
+# What is missing, and how to get it; the place is for the file.
+NO_PYARROW = (
+    "{}: Parquet files need pyarrow. Install it with `pip install 'linkwise[parquet]'`."
+)
 _PARQUET = (".parquet", ".pq")
 _ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .xlsx, .parquet or .npy"
 
@@ -204,10 +208,7 @@ def _read_parquet(path: Path, id_column: str | None) -> pd.DataFrame:
             return _frame_of(*numbers, id_column)
         frame = pd.read_parquet(path)
     except ImportError:
-        raise BadInputError(
-            f"{path}: Parquet files need pyarrow. Install it with "
-            "`pip install linkwise[parquet]`."
-        ) from None
+        raise BadInputError(NO_PYARROW.format(path)) from None
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise BadInputError(f"{path} is not a Parquet file: {reason}") from None

@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import typer
 
 from linkwise._typing import IntArray
-from linkwise.cli._data import Table
+from linkwise.cli._data import NO_PYARROW, Table
 from linkwise.cli._errors import BadInputError, DiskFullError, is_disk_full
 
 LABEL_ENDINGS = (".csv", ".tsv", ".npy", ".parquet")
@@ -53,6 +54,8 @@ def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
         folder = path.resolve().parent
         if not folder.is_dir():
             raise BadInputError(f"{path}: there is no folder {folder}; make it first.")
+        if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+            raise BadInputError(NO_PYARROW.format(path))
         # Trying is the only sure test: permissions, quotas, read-only mounts.
         probe = _unfinished(path)
         try:
