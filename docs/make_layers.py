@@ -15,7 +15,8 @@ LAYERS = [
     ("cli", "the command linkwise"),
     ("label", "the labelling page"),
     ("plots", "pictures and the report"),
-    ("experiments | model_files | active", "the paper's protocol, files, sessions"),
+    ("experiments", "the paper's protocol, plans, records, tables"),
+    ("model_files | active", "models on disk, sessions that ask"),
     ("estimators | baselines | tables", "KernelCSC and siblings, rivals, any table"),
     ("doors", "what all estimators share: input, scores, prediction"),
     ("search", "which weights to try next, what they are worth"),
@@ -64,12 +65,12 @@ def picture() -> str:
     """Return the whole picture."""
     parts = [text(24, 34, "Layers: each imports only those below it", 16)]
     for place, (name, what) in enumerate(LAYERS):
-        y = 50 + 46 * place
+        y = 50 + 42 * place
         parts += [
-            box(24, y, 400, 40, BLUE),
-            text(36, y + 17, name, 13, font_weight="bold"),
+            box(24, y, 400, 38, BLUE),
+            text(36, y + 16, name, 13, font_weight="bold"),
         ]
-        parts.append(text(36, y + 33, what, 12, fill=FAINT))
+        parts.append(text(36, y + 32, what, 12, fill=FAINT))
     x, right = 470, 720
     parts.append(text(x, 34, "The way of the data through a fit", 16))
     parts += [
