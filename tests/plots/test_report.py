@@ -217,9 +217,21 @@ def test_any_kind_of_model_and_rows_has_a_page(wine, no_pictures):
     assert "Give some pairs" in text
 
 
+def test_labels_that_somebody_has_corrected_are_not_predictions(wine, no_pictures):
+    model, X, pairs, page = wine
+    labels = model.labels_.copy()
+    labels[:5] = (labels[:5] + 1) % 3
+    text = read(report_page(model, X, pairs, labels=labels)).text
+    assert "predicted" not in text and "puts them elsewhere" in text
+    renamed = read(report_page(model, X, pairs, labels=(labels + 1) % 3)).text
+    assert "predicted" not in renamed and "near the border" in renamed
+
+
 def test_ids_and_labels_must_fit_the_rows(wine):
     model, X, pairs, _ = wine
     with pytest.raises(ValueError, match="ids has 3 entries for 178 rows"):
         report_page(model, X, pairs, ids=[1, 2, 3])
+    with pytest.raises(ValueError, match="no cluster"):
+        report_page(model, X, pairs, labels=np.full(178, -1))
     with pytest.raises(ValueError, match="178"):
         report_page(None, X, pairs, labels=[0, 1])

@@ -133,10 +133,7 @@ class ClusterDisplay:
         """
         coordinates: FloatArray = row_map(model, X)  # type: ignore[no-untyped-call]
         pairs = check_constraints(constraints, None, n_samples=len(coordinates))
-        own = model[-1] if hasattr(model, "steps") else model
-        has_kernel = hasattr(own, "kernel_weights_") or hasattr(own, "kernel")
-        what = "kernel principal component" if has_kernel else "principal component"
-        return cls(coordinates, labels, pairs, what).plot(ax=ax, theme=theme)
+        return cls(coordinates, labels, pairs, axes_of(model)).plot(ax=ax, theme=theme)
 
     def plot(
         self, ax: Axes | None = None, *, theme: Theme = LIGHT, legend: bool = True
@@ -282,6 +279,13 @@ class ClusterDisplay:
 
 def _handle(theme: Theme, label: str, **style: Any) -> Line2D:
     return Line2D([], [], **{"color": theme.ink, "label": label} | style)
+
+
+def axes_of(model: Any) -> str:
+    """Return what the axes of the map of a model are."""
+    own = model[-1] if hasattr(model, "steps") else model
+    has_kernel = hasattr(own, "kernel_weights_") or hasattr(own, "kernel")
+    return "kernel principal component" if has_kernel else "principal component"
 
 
 def pairs_that_hold(

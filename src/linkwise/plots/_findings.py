@@ -18,6 +18,8 @@ _N_CONFLICTS = 20
 # Share of a committee against a row's cluster from which on the row is in doubt; of a
 # row without a committee, its distance from its centre over that from the next one.
 _IN_DOUBT = {"committee": 0.2, "border": 0.9}
+# Share of rows with the labels of a fit, so that what it says of rows counts for them.
+_LEAST_AGREEMENT = 0.9
 
 
 class BrokenPair(NamedTuple):
@@ -50,7 +52,7 @@ class Findings:
     distances: FloatArray  # (n, k), squared, from the centres
     doubt: FloatArray  # (n,), NaN where it is not known
     doubt_from: str  # "committee" or "border"
-    is_of_fit: bool  # whether the labels are those of the fit, not predicted
+    is_predicted: bool  # whether the labels are those of a model for other rows
     search: Search | None
     disbelieved: pd.DataFrame  # columns i, j, kind, belief
     converged: bool
@@ -189,7 +191,14 @@ def findings_of(
     own = model[-1] if hasattr(model, "steps") else model
     found = np.asarray(labels_of(model, X) if labels is None else labels)
     fitted = getattr(own, "labels_", None)
-    is_of_fit = fitted is not None and np.array_equal(np.asarray(fitted), found)
+    if found.max(initial=-1) < 0:
+        raise ValueError("labels holds no cluster: all rows are in none (-1).")
+    # Somebody may have moved a few rows since.
+    is_of_fit = (
+        fitted is not None
+        and fitted.shape == found.shape
+        and bool(np.mean(fitted == found) >= _LEAST_AGREEMENT)
+    )
     distances = np.asarray(
         centre_distances(model, X, found)  # type: ignore[no-untyped-call]
     )
@@ -206,7 +215,7 @@ def findings_of(
         distances=distances,
         doubt=np.asarray(doubt) if is_committee else _nearness(distances, found),
         doubt_from="committee" if is_committee else "border",
-        is_of_fit=is_of_fit,
+        is_predicted=labels is None and not is_of_fit,
         search=_search_of(own),
         disbelieved=_disbelieved(own, is_of_fit, pairs, found),
         converged=bool(getattr(own, "converged_", True)),

@@ -17,7 +17,7 @@ from linkwise._typing import FloatArray
 from linkwise.constraints import Constraints, check_constraints
 from linkwise.estimators import row_map
 from linkwise.plots._advice import advice_on
-from linkwise.plots._cluster_display import ClusterDisplay
+from linkwise.plots._cluster_display import ClusterDisplay, axes_of
 from linkwise.plots._doubt_display import DoubtDisplay
 from linkwise.plots._findings import Findings, findings_of
 from linkwise.plots._page import document, escaped
@@ -97,7 +97,7 @@ def report_page(
     >>> import numpy as np
     >>> from linkwise.plots import report_page
     >>> page = report_page(None, np.eye(4), ([(0, 1)], []), labels=[0, 0, 1, 1])
-    >>> "All 1 must-link hold" in page or "1 must-link" in page
+    >>> "4 rows in 2 clusters: 2 and 2." in page
     True
     """
     if hasattr(model, "steps"):
@@ -115,7 +115,7 @@ def report_page(
         f"<header><h1>{escaped(title)}</h1>",
         *(f'<p class="note">{escaped(line)}</p>' for line in lines),
         "</header>",
-        *_summary(found, model),
+        *_summary(found),
         *_advice(found),
         *_map(found, model, X),
         *cluster_section(found, shown, traits),
@@ -129,14 +129,14 @@ def report_page(
     return document(title, body, REPORT_STYLE + colour_rules())
 
 
-def _summary(found: Findings, model: Any) -> Iterator[str]:
+def _summary(found: Findings) -> Iterator[str]:
     yield "<section><h2>In short</h2><ul class='plainly'>"
-    for sentence in _sentences(found, model):
+    for sentence in _sentences(found):
         yield f"<li>{escaped(sentence)}</li>"
     yield "</ul></section>"
 
 
-def _sentences(found: Findings, model: Any) -> Iterator[str]:
+def _sentences(found: Findings) -> Iterator[str]:
     sizes = found.sizes.tolist()
     listed = [f"{size:,}" for size in sizes[:12]]
     if len(sizes) > 12:
@@ -148,7 +148,7 @@ def _sentences(found: Findings, model: Any) -> Iterator[str]:
     )
     if n_inside < found.n_rows:
         yield f"{counted(found.n_rows - n_inside, 'row')} in no cluster."
-    if model is not None and not found.is_of_fit:
+    if found.is_predicted:
         yield "These are not the rows of the fit: their clusters are predicted."
     if found.n_pairs:
         yield _pairs_sentence(found)
@@ -191,16 +191,18 @@ def _advice(found: Findings) -> Iterator[str]:
 
 def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
     coordinates: FloatArray = row_map(model, X)  # type: ignore[no-untyped-call]
-    is_kernel = hasattr(model, "kernel_weights_")
-    what = "kernel principal component" if is_kernel else "principal component"
-    display = ClusterDisplay(coordinates, found.labels, found.pairs, what)
+    display = ClusterDisplay(coordinates, found.labels, found.pairs, axes_of(model))
 
     def draw(theme: Theme) -> Figure:
         figure = new_figure(6.0, 4.4)
         display.plot(figure.subplots(), theme=theme, legend=False)
         return figure
 
-    how = "the learnt kernel" if is_kernel else "their columns"
+    how = "their columns"
+    if hasattr(model, "kernel_weights_"):
+        how = "the learnt kernel"
+    elif hasattr(model, "feature_weights_"):
+        how = "the learnt weights of their columns"
     yield (
         "<section><h2>Map of the rows</h2>"
         f"<p>Rows that are alike by {how} lie near each other, as far as a plane can "
