@@ -1,6 +1,6 @@
 """A graph of neighbours whose edges pull rows together, with pairs in it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -86,12 +86,18 @@ def neighbor_edges(rows: FloatArray, n_neighbors: int) -> Edges:
     # A length of zero is no edge for scipy.
     lengths += 1e-12 * (lengths.max() if len(lengths) else 1.0)
     tree = minimum_spanning_tree(
-        csr_array((lengths, (first, last)), shape=(n_nodes,) * 2)
+        _matrix(np.stack([first, last], axis=1), lengths, n_nodes)
     )
     together = (mutual != 0).astype(np.float64) + ((tree + tree.T) != 0)
     a, b = csr_array(together).nonzero()
     ends = np.stack([a, b], axis=1)[a < b]
     return _weighed(ends, n_nodes)
+
+
+def _matrix(ends: IntArray, values: FloatArray, n_nodes: int) -> Any:
+    """Return the sparse matrix of edges, one way."""
+    rows, columns = ends.astype(np.int32).T  # graphs of older scipy take no others
+    return csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))
 
 
 def _weighed(ends: IntArray, n_nodes: int) -> Edges:
@@ -174,9 +180,7 @@ def pull_of(codes: FloatArray, edges: Edges, rng: np.random.Generator) -> float:
     free = edges.at(np.flatnonzero(~edges.is_must))
     if len(free.ends) == 0:
         return 1.0
-    n_nodes = len(codes)
-    a, b = free.ends.T
-    graph = csr_array((free.weight, (a, b)), shape=(n_nodes, n_nodes))
+    graph = _matrix(free.ends, free.weight, len(codes))
     largest = largest_eigenvalue(laplacian(graph + graph.T), rng)
     return float(np.linalg.norm(codes, 2)) / largest if largest > 0.0 else 1.0
 
@@ -186,8 +190,7 @@ def near_components(
 ) -> tuple[int, IntArray]:
     """Return the number of components of edges no longer than epsilon, and each's."""
     short = edges.ends[_lengths(vectors, edges.ends) <= epsilon]
-    n_nodes = len(vectors)
-    graph = csr_array((np.ones(len(short)), short.T), shape=(n_nodes, n_nodes))
+    graph = _matrix(short, np.ones(len(short)), len(vectors))
     n_parts, part = connected_components(graph, directed=False)
     return int(n_parts), part
 
