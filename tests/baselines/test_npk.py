@@ -59,12 +59,17 @@ def positive_part(A):
     return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
+def laplacian_of(X, n_neighbors):
+    graph, _ = neighbor_graph(X, n_neighbors)
+    return normalized_laplacian(graph.maximum(graph.T))
+
+
 def draw_problem(seed, n=12, n_pairs=8):
     """Return the Laplacian of a graph of neighbours, and signed pairs."""
     rng = np.random.default_rng(seed)
-    graph, _ = neighbor_graph(rng.normal(size=(n, 2)), 3)
+    laplacian = laplacian_of(rng.normal(size=(n, 2)), 3)
     pairs = Constraints.sample(rng.integers(2, size=n), n_pairs, random_state=seed)
-    return normalized_laplacian(graph), signed_pairs(pairs, np.arange(n))
+    return laplacian, signed_pairs(pairs, np.arange(n))
 
 
 class TestExamplesOfTheSpecification:
@@ -157,7 +162,7 @@ class TestKernel:
     ):
         draw = np.random.default_rng(0)
         X, y = draw.normal(size=(240, 2)), draw.integers(3, size=240)
-        L = normalized_laplacian(neighbor_graph(X, 8)[0])
+        L = laplacian_of(X, 8)
         pairs = Constraints.sample(y, n_pairs, random_state=0) if n_pairs else None
         pairs = signed_pairs(pairs or Constraints(), np.arange(240))
         A = pairs.matrix(0.7 * pairs.sign, 240) - L
@@ -183,14 +188,14 @@ class TestKernel:
 
 
 class TestGraph:
-    def test_neighbours_count_both_ways_and_never_themselves(self):
+    def test_rows_are_never_neighbours_of_themselves(self):
         X = np.random.default_rng(0).normal(size=(40, 2))
         graph = neighbor_graph(X, 5)[0].toarray()
         far = ((X[:, None] - X) ** 2).sum(axis=2)
         order = far.argsort(axis=1)[:, 1:6]
         expected = np.zeros((40, 40))
         expected[np.repeat(np.arange(40), 5), order.ravel()] = 1.0
-        assert_array_equal(graph, np.maximum(expected, expected.T))
+        assert_array_equal(graph, expected)
 
     def test_a_node_alone_divides_by_nothing(self):
         L = normalized_laplacian(csr_array(np.zeros((2, 2)))).toarray()
@@ -229,7 +234,7 @@ class TestClusters:
     def test_without_pairs_it_is_k_means_on_leading_vectors(self, loss):
         X = np.random.default_rng(0).normal(size=(80, 2))
         model = NPK(3, loss=loss, random_state=0).fit(X)
-        L = normalized_laplacian(neighbor_graph(X, 10)[0]).toarray()
+        L = laplacian_of(X, 10).toarray()
         vectors = np.linalg.eigh(L)[1][:, :3]
         means = KMeans(3, n_init=20, random_state=0).fit(normalize(vectors))
         assert adjusted_rand_score(means.labels_, model.labels_) == 1.0
@@ -286,6 +291,7 @@ class TestPrediction:
         model = NPK(3, random_state=0).fit(X, constraints=pairs)
         new = np.random.default_rng(3).normal(2.0, 3.0, size=(20, 3))
         graph, _ = neighbor_graph(X, 10)
+        graph = graph.maximum(graph.T)
         degree = np.asarray(graph.sum(axis=1)).ravel()
         signed_ = signed_pairs(pairs, np.arange(len(X)))
         kernel = linear_kernel(

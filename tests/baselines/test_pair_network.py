@@ -15,7 +15,7 @@ from tests.baselines.slopes import numeric_slope
 
 from linkwise import Constraints, ConstraintWarning
 from linkwise.baselines import PairNetwork
-from linkwise.baselines._pair_network import PairEnds, kcl_loss, mcl_loss, mean_loss
+from linkwise.baselines._pair_losses import PairEnds, kcl_loss, mcl_loss, mean_loss
 
 LOSSES = ["mcl", "kcl"]
 QUICK = {"hidden": (16,), "learning_rate": 0.02, "max_iter": 200, "n_init": 1}

@@ -97,7 +97,13 @@ class ConstrainedCompleteLink(ConstrainedClusterer):
     def _attributes(self, given):
         closure, n_clusters = given.closure, self.n_clusters
         n_samples = closure.n_samples
-        check_matrices(n_samples, _N_MATRICES, self.max_memory, "matrix of distances")
+        check_matrices(
+            n_samples,
+            _N_MATRICES,
+            self.max_memory,
+            "matrix of distances",
+            predicts=False,
+        )
         distances = bent_distances(given.data, closure)
         node = closure.component
         # Groups are single nodes, unless some have to be broken.

@@ -162,6 +162,7 @@ class NPK(ConstrainedClusterer):
         first, node = distinct_rows(given.data)
         pairs = signed_pairs(given.pairs, node)
         graph, index = neighbor_graph(given.data[first], self.n_neighbors)
+        graph = graph.maximum(graph.T)
         kernel, strength = self._kernel(normalized_laplacian(graph), pairs, given.rng)
         places = kernel.leading.embedding()
         embedding = normalize(places)[node]

@@ -82,7 +82,7 @@ def signed_pairs(pairs: Constraints, node: IntArray) -> SignedPairs:
 
 
 def neighbor_graph(rows: Any, n_neighbors: int) -> tuple[Any, Any]:
-    """Return who is a neighbour of whom, one way or the other, and the index of rows.
+    """Return who has whom for a neighbour, one way, and the index of rows.
 
     Parameters
     ----------
@@ -98,7 +98,6 @@ def neighbor_graph(rows: Any, n_neighbors: int) -> tuple[Any, Any]:
     near = neighbors(index, rows, n_neighbors + 1)
     first = np.repeat(np.arange(n_rows), n_neighbors + 1)
     graph = csr_array((np.ones(near.size), (first, near.ravel())), shape=(n_rows,) * 2)
-    graph = graph.maximum(graph.T)
     graph.setdiag(0.0)
     graph.eliminate_zeros()
     return graph, index

@@ -78,10 +78,9 @@ def neighbor_edges(rows: FloatArray, n_neighbors: int) -> Edges:
     The weight of an edge is the mean degree over the root of both ends' degrees.
     """
     n_nodes = len(rows)
-    either, index = neighbor_graph(rows, n_neighbors)
-    near = index.kneighbors_graph(rows, min(n_neighbors + 1, n_nodes))
-    mutual = csr_array(near.multiply(near.T))
-    first, last = either.nonzero()
+    near, _ = neighbor_graph(rows, n_neighbors)
+    mutual = near.multiply(near.T)
+    first, last = near.maximum(near.T).nonzero()
     lengths = np.linalg.norm(rows[first] - rows[last], axis=1)
     # A length of zero is no edge for scipy.
     lengths += 1e-12 * (lengths.max() if len(lengths) else 1.0)

@@ -30,7 +30,7 @@ def parse_bytes(size, name="max_memory"):
     )
 
 
-def check_matrices(n_rows, n_matrices, max_memory, what):
+def check_matrices(n_rows, n_matrices, max_memory, what, *, predicts=True):
     """Raise if square matrices of all rows, 8 bytes an entry, need too much memory.
 
     Parameters
@@ -43,11 +43,14 @@ def check_matrices(n_rows, n_matrices, max_memory, what):
         As of :func:`parse_bytes`.
     what : str
         What the matrix is, for the error.
+    predicts : bool, default=True
+        Whether rows that are left out can be predicted.
     """
     needed = 8.0 * n_matrices * n_rows**2
     if needed > parse_bytes(max_memory):
+        others = " and predict the others" if predicts else ""
         raise MemoryError(
             f"The {what} of {n_rows} rows, with all that is made of it, needs "
             f"{needed / 2**30:.2f} GiB, more than max_memory={max_memory!r}. Raise "
-            "max_memory, or cluster a sample of the rows and predict the others."
+            f"max_memory, or cluster a sample of the rows{others}."
         )
