@@ -1,8 +1,8 @@
 """What a fit of the rivals of the related work costs: 1,000 rows, 20 columns, a thread.
 
 ``python benchmarks/related_cost.py`` measures each in a process of its own, after a fit
-of a tiny problem (so that all is imported and compiled), and writes seconds of wall and
-processor time and the peak of resident memory, before and in the fit, to
+of a fifth of the rows, so that all is imported and compiled. It writes seconds of wall
+and processor time and the peak of resident memory, before and in the fit, to
 ``benchmarks/records/related_cost.csv``. Five overlapping clusters, 1,000 pairs.
 """
 
@@ -70,7 +70,7 @@ def measure(name: str, n_rows: int, n_columns: int, n_pairs: int) -> None:
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     warnings.simplefilter("ignore")
-    X, _, pairs = problem(60, 3, 40)
+    X, _, pairs = problem(n_rows // 5, n_columns, n_pairs // 5)
     model.fit(X, constraints=pairs)
     X, y, pairs = problem(n_rows, n_columns, n_pairs)
     before = peak_gib()
