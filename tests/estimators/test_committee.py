@@ -12,9 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
-from linkwise.estimators._committee import choose, contradict
+from linkwise.estimators._committee import choose, committee_of, contradict
 from linkwise.exceptions import InconsistentConstraintsError
-from linkwise.kernels import RBF, Linear, Standardized
+from linkwise.kernels import RBF, Known, Linear, Standardized
 from linkwise.kernels._bank import Plain
 from linkwise.search import Committee, Evaluator, GivenPairs, Starts, Trial
 
@@ -263,6 +263,34 @@ class TestCredit:
             assert bank.plain.credit == 5.0
             assert bank.names[bank.plain.kernel] == "Linear() on unit"
         assert KernelBank.build(few, [RBF(1.0)], rng=rng).plain is None
+
+    def test_there_views_learnt_from_the_pairs_pay_three_of_them(self):
+        rng = np.random.default_rng(0)
+        groups = np.where(np.arange(40) < 24, np.arange(40) % 2, -1)
+        known = Known(groups, 2, 0)
+        table = rng.normal(size=(40, 60))
+        for rows, price in ((table, None), (normalize(table), 3.0)):
+            bank = KernelBank.build(rows, "rich", rng=rng, known=known)
+            learnt = [
+                name.split(" on ")[1] in ("within", "forest", "unit_within")
+                for name in bank.names
+            ]
+            assert_array_equal(bank.is_learnt, learnt)
+            assert 0 < sum(learnt) < len(learnt)
+            both = np.zeros(len(learnt))
+            both[np.flatnonzero(learnt)[0]] = 0.3
+            both[np.flatnonzero(~np.array(learnt))[0]] = 0.1
+            trials = [
+                Trial(weights, 0.9, 1.0, 0.0, np.arange(40) % 2)
+                for weights in (*np.eye(len(learnt)), both)
+            ]
+            judge = GivenPairs(Constraints([(0, 2)], [(0, 1)]))
+            committee, _ = committee_of(trials, 2, bank, judge)
+            if price is None:
+                assert committee.handicap is None
+            else:
+                expected = [*(price * np.array(learnt)), 0.75 * price]
+                np.testing.assert_allclose(committee.handicap, expected)
 
 
 def test_the_same_clusters_under_the_most_compact_kernel_on_request(blobs):

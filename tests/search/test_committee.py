@@ -1,5 +1,6 @@
 """What a committee of clusterings decides, against plain loops."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -81,6 +82,17 @@ class TestCommittee:
         assert committee.central() == 0
         np.testing.assert_array_equal(
             committee.opinions(labels[0]).argmax(1), labels[0]
+        )
+
+    @quick
+    @given(SEEDS)
+    def test_a_handicap_is_so_many_pairs_that_do_not_count(self, seed):
+        committee = draw(seed)
+        handicap = np.random.default_rng(seed).integers(0, 5, len(committee.scores))
+        fewer = committee.scores - handicap / committee.n_pairs
+        np.testing.assert_allclose(
+            replace(committee, handicap=handicap.astype(float)).weights,
+            replace(committee, scores=fewer).weights,
         )
 
     def test_members_without_a_score_have_no_say(self):

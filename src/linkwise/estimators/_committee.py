@@ -20,6 +20,9 @@ from linkwise.search import (
 _N_DRAWS = 5
 # Part of the candidates that are tried before contradictory pairs are believed.
 _SHARE_OF_FIRST = 1 / 3
+# Pairs that views learnt from them pay where plain k-means has a credit: they were made
+# to satisfy these pairs.
+_PRICE_OF_LEARNING = 3.0
 # Bytes that labels of candidates may take, and how many are kept at the least.
 _MAX_BYTES = 2**28
 _LEAST_MEMBERS = 30
@@ -63,7 +66,7 @@ def n_members(n_samples):
     return max(_LEAST_MEMBERS, _MAX_BYTES // n_samples)
 
 
-def committee_of(trials, n_clusters, sample_weight, judge):
+def committee_of(trials, n_clusters, bank, judge):
     """Return the committee of the trials whose labels are kept, and their places."""
     members = [
         i for i, t in enumerate(trials) if t.labels is not None and t.score == t.score
@@ -73,9 +76,18 @@ def committee_of(trials, n_clusters, sample_weight, judge):
         np.array([trials[i].score for i in members]),
         judge.n_pairs,
         n_clusters,
-        sample_weight,
+        bank.sample_weight,
+        _handicap(np.stack([trials[i].weights for i in members]), bank),
     )
     return committee, members
+
+
+def _handicap(weights, bank):
+    """Return how many pairs more candidates have to satisfy for what they learnt."""
+    if bank.plain is None or bank.plain.credit == 0.0:
+        return None
+    share = weights[:, bank.is_learnt].sum(axis=1) / weights.sum(axis=1)
+    return _PRICE_OF_LEARNING * share
 
 
 def choose(committee, trials, plain, tie_break="first"):
@@ -118,9 +130,7 @@ def first_committee(model, given, make_bank, seed):
         n_candidates=n_candidates,
         stop_score=None,
     )
-    return committee_of(
-        result.trials, model.n_clusters, bank.sample_weight, options["judge"]
-    )[0]
+    return committee_of(result.trials, model.n_clusters, bank, options["judge"])[0]
 
 
 def believed_closure(given, beliefs):

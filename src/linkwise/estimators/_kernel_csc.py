@@ -464,9 +464,7 @@ class KernelCSC(KernelSearchClusterer):
     def _worth(self, trials, bank, judge):
         if self.selection != "committee":
             return None, None
-        committee, members = committee_of(
-            trials, self.n_clusters, bank.sample_weight, judge
-        )
+        committee, members = committee_of(trials, self.n_clusters, bank, judge)
         kept = [trials[i] for i in members]
         chosen = members[choose(committee, kept, bank.plain, self.tie_break)]
         worth = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)

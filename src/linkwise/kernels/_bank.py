@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from linkwise._typing import FloatArray, IntArray
+from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.kernels._entries import (
     CombinedKernel,
     Entry,
@@ -121,6 +121,18 @@ class ScaledKernels:
             if view == Standardized():
                 return Plain(i, 0.0)
         return None
+
+    @property
+    def is_learnt(self) -> BoolArray:
+        """Which kernels look at views that are learnt from groups, (n_weights,)."""
+        views = (entry.view for entry in self._entries)
+        return np.array(
+            [
+                view is not None
+                and getattr(self._views.views[view], "least_groups", 0) > 0
+                for view in views
+            ]
+        )
 
     @property
     def unscaled(self) -> FloatArray:

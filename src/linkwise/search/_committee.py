@@ -43,6 +43,8 @@ class Committee:
         Number of clusters.
     sample_weight : ndarray of shape (n_samples,), optional
         Multiplicity of each row.
+    handicap : ndarray of shape (n_members,), optional
+        Pairs that each member has to satisfy more than others to weigh as much.
 
     Examples
     --------
@@ -58,11 +60,14 @@ class Committee:
     n_pairs: float
     n_clusters: int
     sample_weight: FloatArray | None = None
+    handicap: FloatArray | None = None
 
     @cached_property
     def log_weights(self) -> FloatArray:
         """Logarithm of the weight of each member, up to a constant."""
         found = self.n_pairs * self.scores + _EVENNESS * self._evenness()
+        if self.handicap is not None:
+            found = found - self.handicap
         return np.where(np.isfinite(found), found, -np.inf)
 
     @property
