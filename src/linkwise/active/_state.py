@@ -54,6 +54,7 @@ class State:
     corrections: list[dict[str, Any]] = field(default_factory=list)
     labels: IntArray | None = None
     fits: list[tuple[int, IntArray]] = field(default_factory=list)
+    change: tuple[int, float] | None = None  # between the last fits, once it is known
     n_more: int = 0  # clusters beyond those asked for: split ones, less merged ones
     asked: dict[str, tuple[str, int]] = field(default_factory=dict)
     next_id: int = 0

@@ -35,14 +35,21 @@ def status_of(state: State, hoods: list[int]) -> Status:
     trust = float(np.mean(last)) if len(last) == _N_LAST else float("nan")
     change = float("nan")
     if len(state.fits) > 1:
-        earlier, later = state.fits[-2][1], state.fits[-1][1]
-        change = 1.0 - float(adjusted_rand_score(earlier, later))
+        change = _change(state)
     check = (sum(state.checks), len(state.checks))
     n_unsure = len(state.unsure)
     enough = trust >= _TRUST and change <= _CHANGE
     numbers = (state.n_answers, n_unsure, len(hoods), trust, change, check)
     sentence = _sentence(state, trust, change, enough)
     return Status(*numbers, len(state.conflicts), state.n_lost, enough, sentence)
+
+
+def _change(state: State) -> float:
+    """Return how much the last two clusterings differ, found once for each."""
+    (_, earlier), (number, later) = state.fits[-2:]
+    if state.change is None or state.change[0] != number:
+        state.change = (number, 1.0 - float(adjusted_rand_score(earlier, later)))
+    return state.change[1]
 
 
 def _sentence(state: State, trust: float, change: float, enough: bool) -> str:
