@@ -47,6 +47,10 @@ def test_blocks_share_variables_and_commands_a_folder(tmp_path, monkeypatch):
     run_page(page)
 
 
+def test_readme_is_short():
+    assert len(README.splitlines()) < 100
+
+
 def test_commands_of_readme_exist():
     commands = set(re.findall(r"^linkwise (\w+) ", README, flags=re.MULTILINE))
     assert commands >= {"check", "cluster", "predict"}
