@@ -96,6 +96,22 @@ def test_without_a_committee_rows_near_a_border_are_in_doubt():
     assert found.doubt[3] == pytest.approx(ratio)
 
 
+def test_of_very_many_rows_some_are_looked_at(monkeypatch, wine):
+    monkeypatch.setattr("linkwise.plots._findings._N_LOOKED_AT", 60)
+    X, y = load_wine(return_X_y=True)
+    model = KernelCSC(3, n_candidates=30, random_state=0).fit(X, constraints=wine.pairs)
+    some = findings_of(model, X, wine.pairs)
+    known = np.isfinite(some.distances).all(axis=1)
+    assert known.sum() == 60
+    np.testing.assert_allclose(some.distances[known], wine.distances[known])
+    assert known[np.argsort(-wine.doubt, kind="stable")[:15]].all()
+    for cluster in range(3):
+        assert known[some.typical(cluster, 3)].all()
+    plain = findings_of(None, X, labels=y)
+    known = np.isfinite(plain.distances).any(axis=1)
+    assert known.sum() == 60 and (np.isnan(plain.doubt) == ~known).all()
+
+
 def test_a_calm_clustering_needs_nothing(calm):
     assert titles(calm) == ["Nothing stands out"]
     assert "All pairs hold" in advice_on(calm)[0].text

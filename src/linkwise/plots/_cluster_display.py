@@ -323,7 +323,7 @@ def labels_of(model: Any, X: Any) -> Any:
         return np.asarray(model.predict(X))
     some = np.arange(0, n_rows, -(-n_rows // _N_TRIED))
     try:
-        predicted = np.asarray(model.predict(_some_rows(X, some)))
+        predicted = np.asarray(model.predict(some_rows(X, some)))
     except ValueError:
         return fitted  # a chosen Gram matrix knows no rows but those of the fit
     if np.mean(fitted[some] == predicted) < 0.9:
@@ -331,9 +331,10 @@ def labels_of(model: Any, X: Any) -> Any:
     return fitted
 
 
-def _some_rows(X: Any, rows: IntArray) -> Any:
+def some_rows(X: Any, rows: IntArray) -> Any:
+    """Return some of the rows of anything that a model takes."""
     if is_several(X):  # type: ignore[no-untyped-call]
-        return [_some_rows(view, rows) for view in X]
+        return [some_rows(view, rows) for view in X]
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return [X[i] for i in rows] if isinstance(X, (list, tuple)) else X[rows]

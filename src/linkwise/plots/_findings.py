@@ -10,7 +10,7 @@ import pandas as pd
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints import Conflict, Constraints
 from linkwise.estimators import centre_distances
-from linkwise.plots._cluster_display import labels_of, pairs_that_hold
+from linkwise.plots._cluster_display import labels_of, pairs_that_hold, some_rows
 from linkwise.plots._search_display import chosen_candidate
 
 # Contradictions that are explained.
@@ -18,6 +18,8 @@ _N_CONFLICTS = 20
 # Share of a committee against a row's cluster from which on the row is in doubt; of a
 # row without a committee, its distance from its centre over that from the next one.
 _IN_DOUBT = {"committee": 0.2, "border": 0.9}
+# Rows whose distances from centres are looked at: enough to find typical ones.
+_N_LOOKED_AT = 20_000
 # Share of rows with the labels of a fit, so that what it says of rows counts for them.
 _LEAST_AGREEMENT = 0.9
 
@@ -49,7 +51,7 @@ class Findings:
 
     labels: IntArray  # (n,), -1 for none
     pairs: Constraints  # positions
-    distances: FloatArray  # (n, k), squared, from the centres
+    distances: FloatArray  # (n, k), squared, from the centres; infinite: not known
     doubt: FloatArray  # (n,), NaN where it is not known
     doubt_from: str  # "committee" or "border"
     is_predicted: bool  # whether the labels are those of a model for other rows
@@ -199,15 +201,9 @@ def findings_of(
         and fitted.shape == found.shape
         and bool(np.mean(fitted == found) >= _LEAST_AGREEMENT)
     )
-    distances = np.asarray(
-        centre_distances(model, X, found)  # type: ignore[no-untyped-call]
-    )
-    k = max(int(found.max(initial=-1)) + 1, distances.shape[1])
-    if distances.shape[1] < k:
-        more = np.full((len(found), k - distances.shape[1]), np.inf)
-        distances = np.concatenate([distances, more], axis=1)
     pairs = Constraints() if constraints is None else constraints
     doubt = getattr(own, "doubt_", None) if is_of_fit else None
+    distances = _distances(model, X, found, doubt)
     is_committee = doubt is not None
     return Findings(
         labels=found,
@@ -222,6 +218,30 @@ def findings_of(
     )
 
 
+def _distances(model: Any, X: Any, labels: IntArray, doubt: Any) -> FloatArray:
+    """Return squared distances of rows from centres, infinite for those not looked at.
+
+    Of very many rows those are looked at that are most in doubt, and a sample.
+    """
+    n_rows = len(labels)
+    rows = np.arange(n_rows)
+    if n_rows > _N_LOOKED_AT:
+        drawn = np.random.default_rng(0).permutation(n_rows)
+        if doubt is not None:
+            known = np.nan_to_num(np.asarray(doubt), nan=-1.0)
+            most = np.argsort(-known, kind="stable")[: _N_LOOKED_AT // 4]
+            drawn = np.concatenate([most, drawn[~np.isin(drawn, most)]])
+        rows = np.sort(drawn[:_N_LOOKED_AT])
+        X = some_rows(X, rows)
+    own = np.asarray(
+        centre_distances(model, X, labels[rows])  # type: ignore[no-untyped-call]
+    )
+    k = max(int(labels.max()) + 1, own.shape[1])
+    distances = np.full((n_rows, k), np.inf)
+    distances[rows, : own.shape[1]] = own
+    return distances
+
+
 def _nearness(distances: FloatArray, labels: IntArray) -> FloatArray:
     """Return how near rows are to another cluster: 1 at the border, 0 in the centre."""
     own = np.where(labels >= 0, distances[np.arange(len(labels)), labels], np.nan)
@@ -231,7 +251,8 @@ def _nearness(distances: FloatArray, labels: IntArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(np.isfinite(nearest), own / nearest, 0.0)
     # Equal rows in both centres, or a final step against the distances.
-    return np.clip(np.where(own == nearest, 1.0, ratio), 0.0, 1.0)
+    found = np.clip(np.where(own == nearest, 1.0, ratio), 0.0, 1.0)
+    return np.where(np.isinf(own), np.nan, found)
 
 
 def _search_of(model: Any) -> Search | None:
