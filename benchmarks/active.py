@@ -1,201 +1,177 @@
-"""Asking for pairs: test ARI against the number of answers, by strategy.
+"""What questions are worth: test ARI against the number of answers, by method.
 
-``python benchmarks/active.py run RECORDS.csv [--strategy ...] [--wrong ...]`` adds what
-is missing to the records, one line for each number of answers; it can be stopped and
-started again. ``python benchmarks/active.py report RECORDS.csv`` prints the tables.
-Half of the rows may be asked about, ARI is taken on the others. Needs LINKWISE_PMLB.
+``python benchmarks/active.py active.sqlite [--out docs/experiments]`` reads the records
+of plan ``active`` of ``linkwise bench`` and prints means with standard errors over
+sets, for tables and texts, what wrong answers cost, and what the stop signal is worth.
+With ``--out`` it writes the means and a figure. Settings were chosen on some of
+the tables (TRIED); a set counts where a method has all numbers of it.
 """
 
 import argparse
-import csv
-import time
-import warnings
+import json
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from _pmlb import folder, load
-from sklearn.metrics import adjusted_rand_score
-from sklearn.preprocessing import StandardScaler
 
-from linkwise import KernelCSC
-from linkwise.active import STRATEGIES, Session, Truth, run
-from linkwise.baselines import COBRAS, MPCKMeans
+from linkwise.experiments import read_records
 
-BUDGETS = (10, 25, 50, 100, 120, 200)
-COLUMNS = ["dataset", "trial", "strategy", "wrong", "unsure", "k", "answers"]
-COLUMNS += ["ari", "trust", "change", "enough", "groups", "conflicts", "seconds"]
-RIVALS = ("COBRAS", "NPU + MPCK")
-SELECTION = {"NPU + MPCK": "npu", "COBRAS": "random"}
-# Settings are chosen on the sets in odd places of the list.
-MAX_ROWS = 1_000
-
-
-def names() -> list[str]:
-    """Return the sets of at most MAX_ROWS rows, from the folder."""
-    found = []
-    for path in sorted(folder().glob("*/*.tsv.gz")):
-        name = path.parent.name
-        if path.stat().st_size < 400_000 and len(load(name)[1]) <= MAX_ROWS:
-            found.append(name)
-    return found
+NUMBERS = [10, 25, 50, 100, 120, 200]
+FIRST = "neighbourhoods"
+STRATEGIES = ["committee", "nearest", "npu", "random"]
+RIVALS = ["COBRAS", "NPU + MPCK"]
+VARIANTS = ["5 % wrong", "15 % wrong", "10 % unsure", "unknown k"]
+METHODS = [FIRST, "random", *RIVALS, *VARIANTS, "committee", "nearest", "npu"]
+RUN = ["dataset", "trial", "method"]
+# Tables on which settings were chosen.
+TRIED = """
+analcatdata_boxing1 analcatdata_creditscore analcatdata_lawsuit backache biomed
+breast_cancer bupa cars clean1 cleveland cloud collins corral dermatology ecoli
+glass2 hayes_roth heart_h hepatitis house_votes_84 ionosphere irish liver_disorder
+lymphography mux6 prnn_fglass saheart solar_flare_1 spectf vote
+""".split()
 
 
-def one(name: str, trial: int, args: argparse.Namespace, strategy: str, wrong: float):
-    """Yield the records of one session."""
-    X, y = load(name)
-    k = len(np.unique(y))
-    rng = np.random.default_rng([trial, len(y)])
-    askable = np.sort(rng.permutation(len(y))[: len(y) // 2])
-    test = np.setdiff1d(np.arange(len(y)), askable)
-    clusters = "auto" if args.auto else k
-    model = KernelCSC(clusters, n_candidates=args.candidates, random_state=trial)
-    if strategy == "NPU + MPCK":
-        model = MPCKMeans(k, random_state=trial)
-        X = StandardScaler().fit_transform(X)
-    session = Session(
-        X,
-        model,
-        askable=askable,
-        strategy=SELECTION.get(strategy, strategy),
-        checks=strategy not in ("random", *RIVALS),
-        random_state=trial,
-    )
-    oracle = Truth(y, wrong, args.unsure, trial)
-    if strategy == "COBRAS":
-        yield from cobras(name, trial, wrong, args, X, y, askable, test)
-        return
-    told, tic = 0, time.perf_counter()
-    for budget in BUDGETS:
-        run(session, oracle, budget - told, fit_every=25)
-        told = budget
-        status = session.status()
-        labels = session.labels_
-        yield {
-            "dataset": name,
-            "trial": trial,
-            "strategy": strategy,
-            "wrong": wrong,
-            "unsure": args.unsure,
-            "k": "auto" if args.auto else "known",
-            "answers": budget,
-            "ari": round(adjusted_rand_score(y[test], labels[test]), 5),
-            "trust": round(status.trust, 4),
-            "change": round(status.change, 4),
-            "enough": status.enough,
-            "groups": f"{status.n_groups}/{k}",
-            "conflicts": status.n_conflicts,
-            "seconds": round(time.perf_counter() - tic, 2),
-        }
+def records(store: str) -> pd.DataFrame:
+    """Return the records of whole runs, with what the sessions say of themselves."""
+    table = read_records(store)
+    table = table[table["status"] == "ok"]
+    whole = table.groupby(RUN)["n_constraints"].transform("nunique")
+    table = table[whole == len(NUMBERS)].reset_index(drop=True)
+    notes = pd.DataFrame([json.loads(text or "{}") for text in table["notes"]])
+    table = table.join(notes)
+    # Records of the first day lack it; it is the same there.
+    quality = table["trust"] * (2.0 * table["constraint_score"] - 1.0).clip(lower=0.0)
+    table["quality"] = table.get("quality", quality).fillna(quality)
+    is_enough = (table["quality"] >= 0.5) & (table["change"] <= 0.1)
+    table["enough"] = is_enough.astype(float)
+    is_text = table["dataset"].str.startswith("text:")
+    table["half"] = np.where(table["dataset"].isin(TRIED), "tried", "others")
+    table["half"] = table["half"].mask(is_text, "texts")
+    return table
 
 
-def cobras(name, trial, wrong, args, X, y, askable, test):
-    """Yield the records of COBRAS, which has no session."""
-    X = StandardScaler().fit_transform(X)
-    for budget in BUDGETS:
-        tic = time.perf_counter()
-        oracle = Truth(y, wrong, args.unsure, trial)
-        model = COBRAS(oracle, budget=budget, askable=askable, random_state=trial)
-        labels = model.fit(X).labels_
-        yield {
-            "dataset": name,
-            "trial": trial,
-            "strategy": "COBRAS",
-            "wrong": wrong,
-            "unsure": args.unsure,
-            "k": "known",
-            "answers": budget,
-            "ari": round(adjusted_rand_score(y[test], labels[test]), 5),
-            "enough": False,
-            "seconds": round(time.perf_counter() - tic, 2),
-        }
+def means(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over sets, and its standard error, by method and number."""
+    by_set = table.groupby(["method", "n_constraints", "dataset"])["ari_test"].mean()
+    found = by_set.groupby(level=[0, 1]).agg(["mean", "sem", "size"])
+    return found.reindex(METHODS, level=0)
 
 
-def run_all(args: argparse.Namespace) -> None:
-    warnings.simplefilter("ignore")
-    done = set()
-    if args.records.exists():
-        table = pd.read_csv(args.records)
-        done = {tuple(key) for key in table[COLUMNS[:6]].itertuples(index=False)}
-    is_new = not args.records.exists()
-    with args.records.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        if is_new:
-            writer.writeheader()
-        chosen = names()[args.half :: 2] if args.half is not None else names()
-        for trial in range(args.trials):
-            for name in chosen[: args.sets]:
-                for strategy in args.strategy:
-                    for wrong in args.wrong:
-                        clusters = "auto" if args.auto else "known"
-                        key = (name, trial, strategy, wrong, args.unsure, clusters)
-                        if key in done:
-                            continue
-                        try:
-                            found = list(one(name, trial, args, strategy, wrong))
-                        except ValueError as error:  # such as fewer rows than clusters
-                            print(name, strategy, error)
-                            continue
-                        writer.writerows(found)
-                        file.flush()
+def shown(table: pd.DataFrame) -> str:
+    found = means(table)
+    cells = found["mean"].map("{:.3f}".format) + found["sem"].map(" ({:.3f})".format)
+    wide = cells.unstack("n_constraints").reindex(METHODS).dropna(how="all")
+    wide.insert(0, "sets", found["size"].groupby(level=0).max())
+    return wide.to_string()
 
 
-def report(args: argparse.Namespace) -> None:
-    table = pd.read_csv(args.records)
-    places = {name: place for place, name in enumerate(names())}
-    part = table["dataset"].map(places) % 2
-    n_sets, n_trials = table["dataset"].nunique(), table["trial"].nunique()
-    print(f"{n_sets} sets, {n_trials} trials")
-    keys = ["k", "unsure", "wrong", "strategy"]
-    for name, own in [
-        ("sets in odd places", table[part == 0]),
-        ("sets in even places", table[part == 1]),
-        ("all sets", table),
-    ]:
-        print(f"\nMean test ARI, {name}")
-        print(own.pivot_table("ari", keys, "answers").round(3).to_string())
-    if args.out is not None:
-        means = table.pivot_table("ari", keys, "answers").round(3)
-        means.columns = [f"{answers}_answers" for answers in means.columns]
-        means.insert(0, "sets", table.groupby(keys)["dataset"].nunique())
-        means.reset_index().to_csv(args.out, index=False)
-    by_set = table.groupby([*keys, "answers", "dataset"])["ari"].mean()
-    error = by_set.groupby(level=list(range(5))).sem().unstack("answers").round(3)
-    print("\nStandard errors over sets")
-    print(error.to_string())
-    told = table[table["trust"].notna()]
-    if len(told):
-        ranks = told[["trust", "ari"]].rank().corr().iloc[0, 1]
-        print(f"\nrank correlation of trust and ARI: {ranks:.3f} ({len(told)} records)")
-    runs = ["dataset", "trial", "strategy", "wrong", "unsure", "k"]
-    wide = table.pivot_table("ari", runs, "answers")
-    said = table.pivot_table("enough", runs, "answers")[100] > 0.5
+def common(table: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
+    """Return the runs of sets and trials that all of some methods have."""
+    own = table[table["method"].isin(methods)]
+    n_methods = own.groupby(["dataset", "trial"])["method"].transform("nunique")
+    return own[n_methods == len(methods)]
+
+
+def losses(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what each variant loses against the same sessions without it."""
+    rows = []
+    for variant in VARIANTS:
+        own = common(table, [FIRST, variant])
+        if own.empty:
+            continue
+        wide = own.pivot_table("ari_test", ["dataset", "n_constraints"], "method")
+        lost = (wide[FIRST] - wide[variant]).groupby("n_constraints")
+        row = lost.mean().map("{:.3f}".format) + lost.sem().map(" ({:.3f})".format)
+        conflicts = own.loc[own["method"] == variant, "n_conflicts"].max()
+        rows.append(row.rename(variant).to_frame().T.assign(open_conflicts=conflicts))
+    return pd.concat(rows) if rows else pd.DataFrame()
+
+
+def stop_signal(table: pd.DataFrame) -> None:
+    """Print what the stop signal tells, over all runs that have one."""
+    asks_on_its_own = table["method"].isin([FIRST, *VARIANTS])
+    told = table[table["quality"].notna() & asks_on_its_own]
+    for half in ("tried", "others", "texts"):
+        own = told[told["half"] == half]
+        if len(own) > 2:
+            ranks = own[["quality", "ari_test"]].rank().corr().iloc[0, 1]
+            print(f"rank correlation with ARI, {half}: {ranks:.3f} of {len(own)}")
+    if len(told) > 2:
+        ranks = told[["quality", "ari_test"]].rank().corr().iloc[0, 1]
+        print(f"rank correlation with ARI, all: {ranks:.3f} of {len(told)}")
+    wide = told.pivot_table("ari_test", RUN, "n_constraints")
+    said = told.pivot_table("enough", RUN, "n_constraints")[100] > 0.5
     gains = (wide[200] - wide[100])[said]
-    print(f"enough after 100 answers: {said.mean():.2f} of the runs;", end=" ")
-    print(f"of them {(gains > 0.03).mean():.3f} gain more than .03 by 100 more")
-    found = table[(table["k"] == "auto") & (table["answers"] == 100)]
-    if len(found):
-        counts = found["groups"].str.split("/", expand=True).astype(int)
-        few = counts[1] <= 8
-        right = (counts[0] == counts[1])[few].mean()
-        print(f"right number of at most 8 classes after 100 answers: {right:.2f}")
+    print(
+        f"enough is said after 100 answers in {said.mean():.3f} of the runs;", end=" "
+    )
+    print(f"of these {(gains > 0.03).mean():.3f} gain more than .03 by 100 more")
+
+
+def right_numbers(table: pd.DataFrame) -> None:
+    own = table[(table["method"] == "unknown k") & (table["n_constraints"] == 100)]
+    own = own[own["n_clusters"] <= 8]
+    if len(own):
+        share = (own["n_groups"] == own["n_clusters"]).mean()
+        print(f"unknown k, at most 8 classes, right after 100: {share:.3f}", len(own))
+
+
+def figure(table: pd.DataFrame, path: Path) -> None:
+    """Draw ARI against the number of answers: methods, and wrong answers."""
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
+    parts = [[FIRST, "random", *RIVALS], [FIRST, *VARIANTS[:3]]]
+    for ax, methods in zip(axes, parts, strict=True):
+        there = [name for name in methods if (table["method"] == name).any()]
+        own = common(table[table["half"] != "texts"], there)
+        found = means(own)
+        for name in there:
+            line = found.loc[name]
+            label = "perfect answers" if ax is axes[1] and name == FIRST else name
+            style = {"marker": "o", "capsize": 2, "label": label}
+            ax.errorbar(line.index, line["mean"], line["sem"], **style)
+        n_sets = own["dataset"].nunique()
+        ax.set_xlabel(f"answers ({n_sets} tables)")
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False)
+    axes[0].set_ylabel("mean ARI of rows that were not asked about")
+    fig.savefig(path, dpi=120)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["run", "report"])
-    parser.add_argument("records", type=Path)
-    parser.add_argument("--out", type=Path, help="file for the means of a report")
-    parser.add_argument("--strategy", nargs="+", default=list(STRATEGIES))
-    parser.add_argument("--wrong", nargs="+", type=float, default=[0.0])
-    parser.add_argument("--unsure", type=float, default=0.0)
-    parser.add_argument("--auto", action="store_true", help="k is not known")
-    parser.add_argument("--candidates", type=int, default=150)
-    parser.add_argument("--trials", type=int, default=1)
-    parser.add_argument("--sets", type=int, help="number of sets")
-    parser.add_argument("--half", type=int, choices=[0, 1])
+    parser.add_argument("store")
+    parser.add_argument("--out", type=Path, help="folder for the means and a figure")
     args = parser.parse_args()
-    run_all(args) if args.what == "run" else report(args)
+    table = records(args.store)
+    print(f"{table['dataset'].nunique()} sets, trials {table['trial'].nunique()}")
+    for half in ("tried", "others", "texts"):
+        own = table[table["half"] == half]
+        if len(own):
+            print(f"\nMean test ARI (error), {half}\n{shown(own)}")
+    tables = table[table["half"] != "texts"]
+    print(f"\nMean test ARI (error), all tables\n{shown(tables)}")
+    print("\nMean test ARI (error), tables and trials that all have")
+    for methods in ([FIRST, "random"], [FIRST, "random", *RIVALS]):
+        print(shown(common(tables, methods)))
+    print(f"\nLoss against perfect answers (error)\n{losses(tables).to_string()}\n")
+    stop_signal(table)
+    right_numbers(table)
+    if args.out is not None:
+        kinds = np.where(table["half"] == "texts", "texts", "tables")
+        parts = []
+        for kind in ("tables", "texts"):
+            found = means(table[kinds == kind])
+            if found.empty:
+                continue
+            wide = found["mean"].unstack("n_constraints").reindex(METHODS).dropna()
+            wide.columns = [f"{number}_answers" for number in wide.columns]
+            wide.insert(0, "sets", found["size"].groupby(level=0).max())
+            errors = found["sem"].groupby(level=0).max()
+            parts.append(wide.assign(largest_error=errors, data=kind))
+        pd.concat(parts).round(4).to_csv(args.out / "active.csv")
+        figure(table, args.out / "active.png")
 
 
 if __name__ == "__main__":

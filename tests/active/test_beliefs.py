@@ -95,3 +95,11 @@ def test_a_restarted_session_asks_the_same_again(tmp_path):
     with Session(X, MODEL, log=log) as again:
         assert again.ask() == question
         np.testing.assert_array_equal(again._judges.weights, weights)
+
+
+def test_the_status_counts_all_that_follows_from_answers():
+    session = run(Session(X, MODEL), Truth(Y), 40, fit_every=10)
+    status = session.status()
+    assert status.held == session.constraints_.score(session.labels_)
+    assert status.quality == status.trust * max(0.0, 2.0 * status.held - 1.0)
+    assert np.isnan(Session(X, MODEL).status().quality)

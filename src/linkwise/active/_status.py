@@ -9,9 +9,9 @@ from linkwise.active._state import State
 
 # Answers over which the committee's trust is taken.
 _N_LAST = 20
-# Trust and change at which it is enough.
-_TRUST = 0.9
-_CHANGE = 0.05
+# Quality and change at which it is enough.
+_QUALITY = 0.5
+_CHANGE = 0.1
 
 
 class Status(NamedTuple):
@@ -21,6 +21,8 @@ class Status(NamedTuple):
     n_unsure: int
     n_groups: int  # neighbourhoods that are known to differ
     trust: float  # mean probability of the last answers before they came; NaN: unknown
+    held: float  # share of what follows from answers that holds in the clusters
+    quality: float  # trust x (2 held - 1): high where the clusters are right
     change: float  # 1 - ARI between the last two clusterings; NaN: there are none
     check: tuple[int, int]  # random checks that the clusters foretold, and all
     n_conflicts: int
@@ -33,15 +35,25 @@ def status_of(state: State, hoods: list[int]) -> Status:
     """Return the status of a state."""
     last = state.trust[-_N_LAST:]
     trust = float(np.mean(last)) if len(last) == _N_LAST else float("nan")
+    held = held_share(state)
+    quality = trust * max(0.0, 2.0 * held - 1.0) if held == held else float("nan")
     change = float("nan")
     if len(state.fits) > 1:
         change = _change(state)
-    check = (sum(state.checks), len(state.checks))
-    n_unsure = len(state.unsure)
-    enough = trust >= _TRUST and change <= _CHANGE
-    numbers = (state.n_answers, n_unsure, len(hoods), trust, change, check)
-    sentence = _sentence(state, trust, change, enough)
-    return Status(*numbers, len(state.conflicts), state.n_lost, enough, sentence)
+    return Status(
+        n_answers=state.n_answers,
+        n_unsure=len(state.unsure),
+        n_groups=len(hoods),
+        trust=trust,
+        held=held,
+        quality=quality,
+        change=change,
+        check=(sum(state.checks), len(state.checks)),
+        n_conflicts=len(state.conflicts),
+        n_lost=state.n_lost,
+        enough=quality >= _QUALITY and change <= _CHANGE,
+        sentence=_sentence(quality, change),
+    )
 
 
 def _change(state: State) -> float:
@@ -52,16 +64,43 @@ def _change(state: State) -> float:
     return state.change[1]
 
 
-def _sentence(state: State, trust: float, change: float, enough: bool) -> str:
-    if enough:
-        return (
-            f"Enough: the last answers were expected ({trust:.0%}) and the clusters "
-            f"hardly changed ({change:.0%})."
-        )
-    if np.isnan(trust):
+def held_share(state: State) -> float:
+    """Return the share of the pairs that follow from answers that clusters satisfy.
+
+    NaN if there are no clusters or no answers.
+    """
+    if state.labels is None:
+        return float("nan")
+    known = state.known
+    own = {group: state.labels[known.members(group)] for group in known.groups()}
+    there = np.unique(np.concatenate([[0], *own.values()]))
+    counts = {
+        group: np.bincount(np.searchsorted(there, labels), minlength=len(there))
+        for group, labels in own.items()
+    }
+    n_held = n_pairs = 0
+    for group, count in counts.items():
+        size = int(count.sum())
+        n_pairs += size * (size - 1) // 2
+        n_held += int((count * (count - 1)).sum()) // 2
+        for other in known.different_from(group):
+            if other < group:
+                n_apart = size * int(counts[other].sum())
+                n_pairs += n_apart
+                n_held += n_apart - int(count @ counts[other])
+    return n_held / n_pairs if n_pairs else float("nan")
+
+
+def _sentence(quality: float, change: float) -> str:
+    if np.isnan(quality):
         return "Go on: too few answers to tell."
-    if trust < _TRUST:
-        return f"Go on: answers still surprise the clusters ({trust:.0%} expected)."
+    if quality < _QUALITY:
+        return f"Go on: answers and clusters do not agree yet ({quality:.0%})."
     if np.isnan(change):
         return "Go on: cluster again to see whether the clusters still change."
-    return f"Go on: the clusters still change ({change:.0%})."
+    if change > _CHANGE:
+        return f"Go on: the clusters still change ({change:.0%})."
+    return (
+        f"Enough: answers and clusters agree ({quality:.0%}) and the clusters hardly "
+        f"changed ({change:.0%})."
+    )
