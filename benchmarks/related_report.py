@@ -64,6 +64,20 @@ def coverage(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("method").round(3)
 
 
+def places(table: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return how the default ranks among fewer rivals, on all sets and on these."""
+    every = trial_scores(table, methods=[DEFAULT, *OLD])
+    here = every[every.index.get_level_values("dataset").isin(scores.index.unique(0))]
+    found = {
+        ("eight old ones", "all"): every,
+        ("eight old ones", "those of all methods"): here,
+        ("all", "those of all methods"): scores,
+    }
+    rows = {key: summary(part).loc[DEFAULT] for key, part in found.items()}
+    ranked = pd.DataFrame.from_dict(rows, orient="index").round(4)
+    return ranked.astype({"datasets": int}).rename_axis(["rivals", "sets"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("fixed")
@@ -95,6 +109,7 @@ def main() -> None:
     )
     parts = {
         "related-summary": summary(scores).round(4),
+        "related-places": places(table, scores),
         "related-against": versus.round(4),
         "related-ahead": ahead.set_index("dataset").round(3),
         "related-coverage": coverage(table),
