@@ -10,7 +10,7 @@ help:
 	@echo "make demo      cluster real data under 100 pairs"
 	@echo "make test      run the tests, without the slow ones"
 	@echo "make test-all  run all tests"
-	@echo "make test-browser  run the tests of the labelling page in Chromium"
+	@echo "make test-browser  run the tests of pages in Chromium"
 	@echo "make test-lowest  run the tests with the lowest versions that are allowed"
 	@echo "make check     lint, types, layers, then the tests"
 	@echo "make format    format the code"
