@@ -135,6 +135,16 @@ class TestKernel:
         assert np.sqrt(np.square(G).sum() / np.trace(gram)) >= 0.99
         assert np.abs(G @ G.T - gram).max() < 0.1
 
+    def test_many_equal_rows_are_no_target(self):
+        # The fifth percentile is what rounding leaves of the distance of equal rows.
+        X = np.random.default_rng(0).integers(0, 2, size=(80, 3)).astype(float)
+        values, vectors = low_rank(np.exp(-cdist(X, X, "sqeuclidean") / 0.5))
+        G = vectors * np.sqrt(values)
+        assert np.percentile(pdist(G, "sqeuclidean"), 5) < 1e-20
+        far = int(np.flatnonzero((X != X[0]).any(axis=1))[0])
+        bent = bend(G, listed([(0, far)]), 100.0, max_rank=25)
+        assert bent.must_target == 0.1 and np.isfinite(bent.objective)
+
     def test_without_pairs_the_kernel_stays(self):
         _, G = self.features()
         bent = bend(G, listed(), 100.0, max_rank=99)

@@ -26,6 +26,7 @@ _WIDTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0])
 _ONE_KIND = 0.5  # taken where pairs of a kind are missing
 _KEPT = 0.99  # share of the root of the trace that a low rank keeps
 _PERCENTILES = (5, 95)
+_ROUNDING = 1e-10  # squared distances up to this are those of equal rows
 _METRIC_TOL = 0.01
 _METRIC_SWEEPS = 1000
 _LEAST_BANDWIDTH = 1e-8
@@ -40,15 +41,6 @@ class BentKernel(NamedTuple):
     rotation: FloatArray  # (r, q), from features of the kernel as it was
     must_target: float
     objective: float
-
-
-class Modes(NamedTuple):
-    """Where rows end, and what is one mode."""
-
-    places: FloatArray  # (m, q), in the order of their first rows
-    mode_of: IntArray  # (n,)
-    n_iter: int
-    converged: bool
 
 
 def pair_costs(squared: FloatArray, is_must: BoolArray) -> FloatArray:
@@ -123,7 +115,9 @@ def bend(
     """
     squared = pdist(features, "sqeuclidean")
     low, high = np.percentile(squared, _PERCENTILES)
-    targets = (min(_TARGETS[0], low) or _TARGETS[0], max(_TARGETS[1], high))
+    # Many equal rows: their distance is what rounding leaves, and no target.
+    near = min(_TARGETS[0], low) if low > _ROUNDING else _TARGETS[0]
+    targets = (near, max(_TARGETS[1], high))
     differences = differences_of(features, pairs)
     root, objective = np.eye(features.shape[1]), 0.0
     if len(differences.must_link) + len(differences.cannot_link):
