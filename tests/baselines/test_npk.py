@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs as scikit_blobs
@@ -172,6 +172,29 @@ class TestKernel:
         assert whole.n_positive == few.n_positive
         assert_allclose(whole.values, few.values, atol=1e-8)
         assert_allclose(whole.vectors, few.vectors, atol=1e-5)
+
+    def test_what_rounding_leaves_of_zero_is_not_positive(self, monkeypatch):
+        # Twenty components without pairs: the largest eigenvalue of -L is 0 each time.
+        graph = csr_array(np.kron(np.eye(20), np.ones((12, 12)) - np.eye(12)))
+        A = -normalized_laplacian(graph)
+        whole = leading_vectors(A, 3, rng())
+        monkeypatch.setattr(_pair_kernel, "_DENSE_ROWS", 100)
+        few = leading_vectors(A, 3, rng())
+        assert whole.n_positive == few.n_positive == 0
+        assert whole.vectors.shape == few.vectors.shape == (240, 3)
+
+    @pytest.mark.parametrize("status", [0, 1, 2])
+    def test_only_a_search_that_ends_well_has_converged(self, monkeypatch, status):
+        def ended(*args, **options):
+            found = minimize(*args, **options)
+            return OptimizeResult(found, status=status, success=status == 0)
+
+        monkeypatch.setattr(_pair_kernel, "minimize", ended)
+        L, pairs = draw_problem(0)
+        kernel = squared_hinge_kernel(
+            L, pairs, 2.0, 0.5, 2, rng(), tol=1e-6, max_iter=200
+        )
+        assert kernel.converged is (status == 0)
 
     def test_the_largest_eigenvalue_of_pairs(self):
         draw = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.neighbors import NearestNeighbors
 
-from linkwise._typing import FloatArray, IntArray
+from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints import Constraints
 from linkwise.doors import check_matrices
 from linkwise.kernels import eigen, signed
@@ -17,7 +17,7 @@ from linkwise.kernels._learnt_views import neighbors
 _SMALL = 200  # matrices that are decomposed for one eigenvalue
 _DENSE_ROWS = 2000  # up to which all eigenvectors are computed
 _FIRST_VECTORS = 16  # wanted at first where they are not
-_ROUNDING = 1e-10  # eigenvalues up to this share of the largest are zero
+_ROUNDING = 1e-10  # eigenvalues up to this share of the largest, or of 1, are zero
 
 
 class SignedPairs(NamedTuple):
@@ -158,16 +158,20 @@ def leading_vectors(
                 values, vectors = eigsh(matrix, n_wanted, which="LA", v0=start)
             except ArpackNoConvergence:
                 break
-            if values.min() <= _ROUNDING * np.abs(values).max():
+            if not _are_positive(values).all():
                 return _sorted(values, vectors, n_least)
             n_wanted *= 2
     check_matrices(n_nodes, 4, max_memory, "kernel matrix")
     return _sorted(*eigen(matrix.toarray(), "evd"), n_least)
 
 
+def _are_positive(values: FloatArray) -> BoolArray:
+    return values > _ROUNDING * max(1.0, float(np.abs(values).max()))
+
+
 def _sorted(values: FloatArray, vectors: FloatArray, n_least: int) -> Leading:
     order = np.argsort(-values, kind="stable")
-    n_positive = int((values > _ROUNDING * np.abs(values).max()).sum())
+    n_positive = int(_are_positive(values).sum())
     kept = order[: max(n_positive, n_least)]
     return Leading(values[kept], signed(vectors[:, kept]), n_positive)
 
@@ -245,4 +249,4 @@ def squared_hinge_kernel(
         options={"gtol": tol, "ftol": 0.0, "maxiter": max_iter},
     )
     leading = leading_of(found.x)
-    return Kernel(leading, -float(found.fun), int(found.nit), found.status != 1)
+    return Kernel(leading, -float(found.fun), int(found.nit), bool(found.success))
