@@ -44,7 +44,8 @@ $(VENV)/.browser: $(STAMP)
 	touch $@
 
 test-browser: $(VENV)/.browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/label/browser
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/label/browser \
+		tests/plots/test_report_in_browser.py
 
 # Old packages warn of what newer ones, which they use, have deprecated.
 LOWEST := build/lowest
