@@ -1,4 +1,4 @@
-"""The parts of the map that need no browser are tested in JavaScript, by node."""
+"""The parts of the page that need no browser are tested in JavaScript, by node."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ def reads_js_files_as_modules():
 
 
 @pytest.mark.skipif(NODE is None, reason="no `node` to run tests/label/js with")
-def test_modules_of_the_map_pass_their_own_tests():
+def test_modules_of_the_page_pass_their_own_tests():
     if not reads_js_files_as_modules():
         pytest.skip("node must be 20.19, 22.7 or newer to read .js files as modules")
     files = sorted(str(file) for file in Path(__file__).parent.glob("js/*.test.mjs"))
@@ -25,5 +25,5 @@ def test_modules_of_the_map_pass_their_own_tests():
         [NODE, "--test", *files], capture_output=True, text=True, timeout=120
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert len(files) == 2
+    assert len(files) == 3
     assert re.search(r"^# pass [1-9]", run.stdout, re.MULTILINE), run.stdout

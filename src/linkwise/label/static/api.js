@@ -1,8 +1,13 @@
 // Requests. The token comes in the fragment of the address, which is never sent, and goes as a header.
 
 import { byId } from "./dom.js";
+import { inOrder } from "./turns.js";
 
-const token = (location.hash.slice(1) || sessionStorage.getItem("linkwise-token")) ?? "";
+const GONE = "The server is gone. What you did last is kept here and sent when it is back: start linkwise label again.";
+
+// Other fragments, such as that of the link to the question, are no tokens.
+const given = location.hash.slice(1);
+const token = /^[\w-]{43,}$/.test(given) ? given : sessionStorage.getItem("linkwise-token") ?? "";
 sessionStorage.setItem("linkwise-token", token); // for a reload of this tab alone
 history.replaceState(null, "", location.pathname);
 
@@ -28,17 +33,19 @@ export class Refused extends Error {
   }
 }
 
-async function request(path, options) {
+// What a person did is kept until the server takes it; what is only looked at is asked for once.
+async function request(path, options, isKept) {
   for (let pause = 100; ; pause = Math.min(2 * pause, 2000)) {
     let answer = null;
     try {
       answer = await fetch(`/api/${path}`, { cache: "no-store", ...options });
     } catch {
-      banner("The server is gone. What you did last is kept here and sent when it is back: start linkwise label again.");
+      banner(GONE);
+      if (!isKept) throw new Refused(0, { error: GONE });
       await wait(pause);
       continue;
     }
-    banner("");
+    if (byId("banner").textContent === GONE) banner("");
     if (answer.ok) return answer;
     const body = await answer.json().catch(() => ({}));
     if (answer.status === 401) banner("The token is wrong: open the address that linkwise label has printed.");
@@ -46,34 +53,47 @@ async function request(path, options) {
   }
 }
 
-export const get = (path) => request(path, { headers });
+export const get = (path) => request(path, { headers }, false);
 export const getJSON = async (path) => (await get(path)).json();
+export const getState = async () => (await request(`state?client=${client}`, { headers }, true)).json();
 
-// Changes have a number of their own, so that one that is sent twice counts once.
-export async function post(path, values = {}) {
+// Changes have a number of their own, so that one that is sent twice counts once. It begins with the name of
+// this page. They are sent in the order in which they were made, one after the other.
+const queue = inOrder();
+export function post(path, values = {}) {
   const who = byId("who").value.trim();
-  const body = JSON.stringify({ client, attempt: hex(16), ...(who ? { who } : {}), ...values });
-  const answer = await request(path, { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body });
-  return answer.json();
+  const body = JSON.stringify({ client, attempt: `${client}-${hex(16)}`, ...(who ? { who } : {}), ...values });
+  return queue(async () => {
+    const answer = await request(path, { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body }, true);
+    banner(""); // what could not be stored before can be now
+    return answer.json();
+  });
 }
 
-// Calls onNews for every message, for ever; after a break it goes on by itself.
+// Calls onNews for every message, for ever; after a break it goes on by itself, and says so with the first one.
 export async function follow(onNews) {
+  let isBack = false;
   for (let pause = 100; ; pause = Math.min(2 * pause, 2000)) {
     try {
       const answer = await fetch(`/api/events?client=${client}`, { headers, cache: "no-store" });
       if (answer.status === 401) return;
+      if (!answer.ok) throw new Refused(answer.status, {});
+      pause = 100;
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {
         const { value, done } = await reader.read();
         if (done) break;
-        pause = 100;
         const parts = (rest + value).split("\n\n");
         rest = parts.pop();
-        for (const part of parts) if (part.startsWith("data: ")) onNews(JSON.parse(part.slice(6)));
+        for (const part of parts) {
+          if (!part.startsWith("data: ")) continue;
+          onNews(JSON.parse(part.slice(6)), isBack);
+          isBack = false;
+        }
       }
     } catch { /* the server is gone for a while */ }
+    isBack = true;
     await wait(pause);
   }
 }
@@ -86,7 +106,10 @@ export function picture(row) {
       pictures.delete(oldest);
       address.then((url) => url && URL.revokeObjectURL(url));
     }
-    pictures.set(row, get(`pictures/${row}`).then((answer) => answer.blob()).then((blob) => URL.createObjectURL(blob)).catch(() => null));
+    pictures.set(row, get(`pictures/${row}`).then((answer) => answer.blob()).then((blob) => URL.createObjectURL(blob)).catch((error) => {
+      if (error.status !== 404) pictures.delete(row); // it may come the next time
+      return null;
+    }));
   }
   return pictures.get(row);
 }

@@ -46,7 +46,11 @@ export function keyButton(id, attributes = {}, label = null) {
   const entry = KEYS.find((known) => known.id === id);
   return el("button", {
     type: "button", "data-key": id, "aria-keyshortcuts": shown(entry.keys[0]),
-    title: entry.help, onclick: () => handlers.get(id)?.(), ...attributes,
+    title: entry.help, ...attributes, onclick: (event) => {
+      // After a click the keys are the page's again, and space is no second click.
+      if (event.detail > 0) event.currentTarget.blur();
+      handlers.get(id)?.();
+    },
   }, label ?? entry.label, " ", el("kbd", { "aria-hidden": "true" }, shown(entry.keys[0])));
 }
 
@@ -67,7 +71,12 @@ function nameOf(event) {
   return (event.ctrlKey || event.metaKey ? "ctrl+" : "") + (event.shiftKey && (isLetter || letter.length > 1) ? "shift+" : "") + letter;
 }
 
+// Space is printed on Unsure: it presses no other answer, also where that has the focus.
+const isForUnsure = (event) => event.key === " " && paneNow() === "ask" && Boolean(event.target.closest?.(".answers button"));
+
 const isTyping = (node) => Boolean(node.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]"));
+
+document.addEventListener("keyup", (event) => { if (isForUnsure(event)) event.preventDefault(); });
 
 // digits(n) takes the keys 1 to 9 where a pane wants them; it returns whether it did.
 export function listen(pane, digits) {
@@ -81,7 +90,7 @@ export function listen(pane, digits) {
     }
     const name = nameOf(event);
     // Enter and space press the button that has the focus.
-    if ((name === "Enter" || name === " ") && event.target.closest?.("button, a, summary, [type=checkbox]")) return;
+    if ((name === "Enter" || name === " ") && !isForUnsure(event) && event.target.closest?.("button, a, summary, [type=checkbox]")) return;
     if (/^[1-9]$/.test(name) && digits(Number(name))) return event.preventDefault();
     const entry = KEYS.find((known) => known.pane === paneNow() && known.keys.includes(name))
       ?? KEYS.find((known) => known.pane === "" && known.keys.includes(name));

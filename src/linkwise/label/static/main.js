@@ -1,7 +1,7 @@
 // The page: it shows what the session says, and sends what the person does.
 
 import * as answers from "./answers.js";
-import { banner, client, follow, getJSON, post, Refused } from "./api.js";
+import { banner, follow, getState, post, Refused } from "./api.js";
 import * as ask from "./ask.js";
 import * as clusters from "./clusters.js";
 import { byId, el, fill, say } from "./dom.js";
@@ -41,7 +41,7 @@ function drawWorker(worker) {
 }
 
 async function load() {
-  store.set(await getJSON(`state?client=${client}`));
+  store.set(await getState());
 }
 
 function show(pane) {
@@ -59,14 +59,17 @@ async function go(way) {
 // Others have changed something, or a fit is done: only then all is fetched anew.
 let news = null;
 let timer = 0;
-function onNews(found) {
+let isDue = false;
+function onNews(found, isBack) {
+  isDue ||= isBack; // the server is another one, perhaps
   news = found;
   store.state.worker = { ...found.worker, fits: store.state.worker.fits };
   drawWorker(found.worker);
   // What this page did itself comes with the answer to its request, a little later.
   timer ||= setTimeout(async () => {
     timer = 0;
-    const isSame = news.revision <= store.state.revision && news.worker.fits === store.state.worker.fits;
+    const isSame = !isDue && news.revision <= store.state.revision && news.worker.fits === store.state.worker.fits;
+    isDue = false;
     if (!isSame) await load();
   }, NEWS_MS);
 }
