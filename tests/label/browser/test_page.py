@@ -289,3 +289,64 @@ def test_roles_for_those_who_do_not_see(blobs):
     assert "Keys" in blobs.text("#help")
     blobs.press("a", Keys.ESCAPE)  # no answer while the help is open
     assert "1 answer " in blobs.text("#ask-rest")
+
+
+def test_a_click_leaves_the_space_key_to_unsure(blobs):
+    blobs.ready()
+    blobs.browser.find_element("css selector", "[data-key=same]").click()
+    blobs.until(lambda: "1 answer " in blobs.text("#ask-rest"))
+    blobs.ready()
+    blobs.press(" ")
+    blobs.until(lambda: "1 unsure" in blobs.text("#ask-rest"))
+    blobs.ready()
+    blobs.js("document.querySelector('[data-key=same]').focus()")  # by the tab key
+    blobs.press(" ")
+    blobs.until(lambda: "2 unsure" in blobs.text("#ask-rest"))
+    said = [e["answer"] for e in events_of(blobs) if e["event"] == "answer"]
+    assert said == ["same", "unsure", "unsure"]
+
+
+def test_an_undo_comes_after_the_answer_that_waits_for_the_server(blobs):
+    blobs.answer("same")
+    blobs.ready()
+    blobs.kill()
+    blobs.press("x")
+    blobs.until(lambda: "The server is gone" in blobs.text("#banner"))
+    blobs.press(Keys.BACKSPACE)
+    blobs.start()
+    blobs.until(lambda: events_of(blobs)[-1]["event"] == "undo")
+    blobs.until(lambda: "1 answer " in blobs.text("#ask-rest"))
+    kinds = [e["event"] for e in events_of(blobs)]
+    assert kinds == ["session", "answer", "answer", "undo"]
+
+
+def test_the_link_to_the_question_leaves_the_page_its_token(blobs):
+    blobs.js("document.querySelector('a.skip').click()")
+    blobs.browser.refresh()
+    blobs.until(blobs.pair)
+    assert blobs.text("#banner") == ""
+
+
+def test_the_focus_stays_where_it_was_when_lists_are_drawn_anew(blobs):
+    focused = "document.activeElement.dataset.key"
+    for _ in range(5):
+        blobs.answer(truth(blobs))
+    blobs.idle()
+    blobs.js("document.querySelector('[data-key=criterion]').focus()")
+    blobs.answer("different")
+    assert blobs.js(focused) == "criterion"
+    blobs.press("w")
+    blobs.until(lambda: "From the middle" in blobs.text("#members"))
+    last = blobs.js("[...document.querySelectorAll('.cluster')].at(-1).dataset.key")
+    blobs.js("[...document.querySelectorAll('.cluster')].at(-1).focus()")
+    blobs.press(Keys.ENTER)
+    chosen = "document.querySelector('.cluster[aria-pressed=true]').dataset.key"
+    blobs.until(lambda: blobs.js(chosen) == last)
+    assert blobs.js(focused) == last
+    blobs.press("e")
+    blobs.until(lambda: "different" in blobs.text("#pane-answers"))
+    blobs.js("document.querySelector('#find').focus()")
+    blobs.js("window.field = document.querySelector('#find')")
+    blobs.press(*"differ")
+    assert blobs.js("document.activeElement === window.field")
+    assert blobs.js("window.field.value") == "differ"

@@ -3,6 +3,7 @@
 import { getJSON, post } from "./api.js";
 import { changeAnswer, contradiction } from "./ask.js";
 import { askFor, byId, counted, el, fill, percent, timeOf } from "./dom.js";
+import { oneAtATime } from "./turns.js";
 
 const FIRST = 200;
 const KINDS = {
@@ -23,28 +24,40 @@ export function start(theStore) {
   store = theStore;
 }
 
-export async function draw() {
-  if (!store.state) return;
-  if (seen !== store.state.revision) {
-    seen = store.state.revision;
+export const draw = oneAtATime(async () => {
+  const { state } = store;
+  if (!state) return;
+  skeleton();
+  if (seen !== state.revision) {
     found = await getJSON("answers");
+    seen = state.revision;
   }
+  fill(byId("answers-open"), state.conflicts.map((conflict) => contradiction(state, conflict)));
+  byId("answers-agreement").textContent = agreement(found.agreement);
+  drawTable();
+});
+
+// The field in which somebody writes is not made anew by each letter.
+function skeleton() {
+  if (byId("find")) return;
+  const input = el("input", { id: "find", type: "search", placeholder: "Find", "aria-label": "Find in answers",
+    oninput: (event) => { filter.text = event.target.value; drawTable(); } });
+  const kinds = el("select", { "aria-label": "Which", onchange: (event) => { filter.kind = event.target.value; drawTable(); } },
+    Object.keys(KINDS).map((kind) => el("option", { value: kind }, kind)));
+  fill(byId("pane-answers"), el("h2", {}, "Everything that was said and done"), el("div", { id: "answers-open" }),
+    el("p", { class: "agreement", id: "answers-agreement" }), el("p", { class: "buttons" }, input, kinds), el("div", { id: "answers-table" }));
+}
+
+function drawTable() {
   const text = filter.text.toLowerCase();
   const events = found.events.filter((event) => KINDS[filter.kind](event)
     && (text === "" || [event.i, event.j, event.answer, event.who, event.note, event.what].some((part) => part?.toLowerCase().includes(text))));
   const body = el("tbody", {}, events.slice(0, nShown).map(line));
   const table = el("table", { class: "events" }, el("thead", {}, el("tr", {},
     ["What", "Rows", "Said", "Counts as", "Who", "When", "Note", ""].map((name) => el("th", { scope: "col" }, name)))), body);
-  const input = el("input", { type: "search", value: filter.text, placeholder: "Find", "aria-label": "Find in answers", oninput: (event) => {
-    filter.text = event.target.value;
-    draw().then(() => byId("find").focus());
-  }, id: "find" });
-  const kinds = el("select", { "aria-label": "Which", onchange: (event) => { filter.kind = event.target.value; draw(); } },
-    Object.keys(KINDS).map((kind) => el("option", { value: kind, selected: kind === filter.kind }, kind)));
-  const more = events.length > nShown ? el("button", { type: "button", onclick: () => { nShown += FIRST; draw(); } }, `${events.length - nShown} more`) : null;
-  fill(byId("pane-answers"), el("h2", {}, "Everything that was said and done"),
-    store.state.conflicts.map((conflict) => contradiction(store.state, conflict)),
-    el("p", { class: "agreement" }, agreement(found.agreement)), el("p", { class: "buttons" }, input, kinds), table, more);
+  const more = events.length > nShown
+    ? el("button", { type: "button", "data-key": "more", onclick: () => { nShown += FIRST; drawTable(); } }, `${events.length - nShown} more`) : null;
+  fill(byId("answers-table"), table, more);
 }
 
 function agreement([n, share, alpha]) {
@@ -59,8 +72,8 @@ function line(event) {
   const cells = [event.what, rows, event.answer ?? "", event.now ?? "", event.who ?? "", timeOf(event.time), event.note ?? ""];
   return el("tr", { class: event.active ? "" : "undone" }, cells.map((cell) => el("td", { dir: "auto" }, cell)),
     el("td", { class: "buttons" },
-      isAnswer ? el("button", { type: "button", onclick: () => changeAnswer(store, { ...event, answer: event.now }) }, "Change") : null,
-      event.active ? el("button", { type: "button", onclick: async () => {
+      isAnswer ? el("button", { type: "button", "data-key": `change ${event.event}`, onclick: () => changeAnswer(store, { ...event, answer: event.now }) }, "Change") : null,
+      event.active ? el("button", { type: "button", "data-key": `note ${event.event}`, onclick: async () => {
         const text = await askFor("Note", { text: event.note ?? "" });
         if (text !== null) store.set((await post("note", { event: event.event, text })).state);
       } }, "Note") : null));

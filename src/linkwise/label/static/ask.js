@@ -83,14 +83,12 @@ export function draw() {
   if (!state) return;
   const conflict = conflictNow();
   const id = conflict ? `conflict ${conflict.id}` : state.question?.id ?? "";
-  const focused = document.activeElement?.dataset?.key;
   if (!byId("ask-card")) fill(pane(), ["criterion", "card", "feedback", "rest"].map((part) => el("div", { id: `ask-${part}` })));
   fill(byId("ask-criterion"), criterion(state));
   // The same pair stays as it is, with what was unfolded in it.
   if (cardKey !== `${id} ${note}`) {
     cardKey = `${id} ${note}`;
     fill(byId("ask-card"), conflict ? contradiction(state, conflict) : question(state));
-    if (focused) byId("ask-card").querySelector(`[data-key="${focused}"]`)?.focus();
   }
   fill(byId("ask-feedback"), el("p", { class: "feedback" }, feedback));
   fill(byId("ask-rest"), strip(state), counters(state));
@@ -109,7 +107,7 @@ export function draw() {
 
 function criterion(state) {
   const text = state.criterion || "Say in your words what makes two belong together …";
-  return el("button", { type: "button", class: "criterion", title: "Change what makes two belong together", onclick: async () => {
+  return el("button", { type: "button", class: "criterion", "data-key": "criterion", title: "Change what makes two belong together", onclick: async () => {
     const said = await askFor("What makes two belong together?", { text: state.criterion });
     if (said !== null) store.set((await post("criterion", { text: said })).state);
   } }, text);
@@ -134,20 +132,20 @@ export function contradiction(state, conflict) {
   const steps = conflict.chain.map((step, at) => el("li", { class: step.event === conflict.weakest ? "weakest" : "" },
     el("div", {}, lineOf(state, step.left), el("b", { class: "said" }, ` ${SIGNS[step.answer]} ${step.answer} `), lineOf(state, step.right)),
     el("small", {}, [step.who ?? "you", timeOf(step.time), step.event === conflict.weakest ? "the weakest" : null].filter(Boolean).join(", ")),
-    el("button", { type: "button", onclick: () => settle(conflict, "that", step.event) }, "This one is wrong ", key(at + 2))));
+    el("button", { type: "button", "data-key": `wrong ${conflict.id} ${step.event}`, onclick: () => settle(conflict, "that", step.event) }, "This one is wrong ", key(at + 2))));
   return el("div", { class: "card conflict", role: "group", "aria-label": "Contradiction" },
     el("h2", {}, `You said ${conflict.answer}, but the opposite follows from ${counted(conflict.chain.length, "earlier answer")}.`),
     pairOf(state, conflict.left, conflict.right), el("ol", { class: "chain" }, steps),
     el("div", { class: "buttons" },
-      el("button", { type: "button", onclick: () => settle(conflict, "this") }, `My new answer, ${conflict.answer}, is wrong `, key(1)),
-      el("button", { type: "button", onclick: () => settle(conflict, "unsure", conflict.weakest) }, "Unsure of both ", key(conflict.chain.length + 2)),
-      el("button", { type: "button", onclick: () => settle(conflict, "aside") }, "Leave mine out, a colleague decides ", key(conflict.chain.length + 3)),
+      el("button", { type: "button", "data-key": `this ${conflict.id}`, onclick: () => settle(conflict, "this") }, `My new answer, ${conflict.answer}, is wrong `, key(1)),
+      el("button", { type: "button", "data-key": `unsure ${conflict.id}`, onclick: () => settle(conflict, "unsure", conflict.weakest) }, "Unsure of both ", key(conflict.chain.length + 2)),
+      el("button", { type: "button", "data-key": `aside ${conflict.id}`, onclick: () => settle(conflict, "aside") }, "Leave mine out, a colleague decides ", key(conflict.chain.length + 3)),
       keyButton("later"), keyButton("undo")));
 }
 
 function strip(state) {
   const chips = state.last.map((last) => el("li", {}, el("button", {
-    type: "button", class: `chip ${last.answer}`, title: "Change this answer", onclick: () => changeAnswer(store, last),
+    type: "button", class: `chip ${last.answer}`, "data-key": `answer ${last.event}`, title: "Change this answer", onclick: () => changeAnswer(store, last),
   }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[last.answer]), ` ${last.i}, ${last.j} `, el("span", { class: "hidden-text" }, last.answer))));
   return el("ol", { class: "strip", "aria-label": "Last answers, the newest first" }, chips);
 }

@@ -5,6 +5,7 @@ import { lineOf } from "./compare.js";
 import { askFor, byId, counted, el, fill, percent, say, swatch } from "./dom.js";
 import { handle, keyButton } from "./keys.js";
 import { PointMap } from "./map.js";
+import { oneAtATime } from "./turns.js";
 
 const NO_LABEL = 65535;
 
@@ -20,7 +21,7 @@ let isLasso = false;
 let seenRevision = -1;
 let seenFits = -1;
 let message = "";
-const details = new Map(); // members by cluster, of this revision
+let details = new Map(); // members by cluster, of this revision
 
 export function start(theStore) {
   store = theStore;
@@ -131,27 +132,28 @@ let hovered = -1;
 async function hover(row) {
   hovered = row;
   if (row < 0) return;
-  const shown = await getJSON(`rows/${row}`);
-  if (hovered === row) fill(byId("hovered"), lineOf(store.state, shown));
+  const shown = await getJSON(`rows/${row}`).catch(() => null);
+  if (shown && hovered === row) fill(byId("hovered"), lineOf(store.state, shown));
 }
 
-export async function draw() {
+export const draw = oneAtATime(async () => {
   const { state } = store;
   if (!state) return;
   skeleton();
   const isNew = seenRevision !== state.revision;
   const isRefit = seenFits !== state.worker.fits;
   if (isNew || isRefit) {
-    seenRevision = state.revision;
-    seenFits = state.worker.fits;
-    details.clear();
+    const { revision, worker: { fits } } = state; // news change the worker meanwhile
     await loadMap(isRefit);
     clusters = await getJSON("clusters");
+    details = new Map();
+    seenRevision = revision;
+    seenFits = fits;
     if (!lookOf(chosen)) chosen = clusters[0]?.id ?? null;
     if (!lookOf(other)) other = null;
   }
   drawLists();
-}
+});
 
 async function loadMap(isRefit) {
   if (isRefit) map.setPoints(new Uint16Array(await (await get("map")).arrayBuffer()));
@@ -190,7 +192,7 @@ function drawTools() {
 function entry(cluster) {
   const mark = cluster.id === chosen ? "chosen" : cluster.id === other ? "other" : "";
   const near = lookOf(cluster.near);
-  return el("li", { class: mark }, el("button", { type: "button", class: "cluster", "aria-pressed": String(cluster.id === chosen), onclick: () => look(cluster.id) },
+  return el("li", { class: mark }, el("button", { type: "button", class: "cluster", "data-key": `cluster ${cluster.id}`, "aria-pressed": String(cluster.id === chosen), onclick: () => look(cluster.id) },
     swatch(cluster), el("b", { dir: "auto" }, cluster.name), ` ${counted(cluster.size, "row")} `,
     el("small", {}, [`${percent(cluster.answered)} with pairs`, `doubt ${percent(cluster.doubt)}`, near ? `near ${near.name}` : null].filter(Boolean).join(" · ")),
     cluster.apart.length ? el("small", { class: "apart", dir: "auto" }, cluster.apart.join(", ")) : null));
@@ -199,9 +201,13 @@ function entry(cluster) {
 async function drawMembers() {
   const wanted = [chosen, other].filter((id) => id !== null);
   const key = wanted.join();
-  for (const id of wanted) if (!details.has(id)) details.set(id, await getJSON(`clusters/${id}`).catch(() => null));
-  if (key !== [chosen, other].filter((id) => id !== null).join()) return;
-  fill(byId("members"), wanted.map((id) => details.get(id)).filter(Boolean).map((found) =>
+  const known = details;
+  for (const id of wanted) {
+    const shown = known.get(id) ?? await getJSON(`clusters/${id}`).catch(() => null);
+    if (shown) known.set(id, shown);
+  }
+  if (known !== details || key !== [chosen, other].filter((id) => id !== null).join()) return;
+  fill(byId("members"), wanted.map((id) => known.get(id)).filter(Boolean).map((found) =>
     el("section", { class: "members" }, el("h3", {}, swatch(lookOf(found.id) ?? { shape: 0, color: "#888" }), found.name),
       part("From the middle", found.middle), part("From the rim", found.rim))));
 }
@@ -209,5 +215,5 @@ async function drawMembers() {
 function part(title, members) {
   if (members.length === 0) return null;
   return [el("h4", {}, title), el("ul", {}, members.map((row) => el("li", {}, el("label", {},
-    el("input", { type: "checkbox", checked: rows.has(row.row), onchange: () => toggle(row.row) }), lineOf(store.state, row)))))];
+    el("input", { type: "checkbox", "data-key": `row ${row.row}`, checked: rows.has(row.row), onchange: () => toggle(row.row) }), lineOf(store.state, row)))))];
 }

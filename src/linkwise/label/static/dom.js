@@ -17,9 +17,18 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// What has the focus has it afterwards, found by its data-key; if it is gone, the place where it was.
 export function fill(node, ...children) {
+  const isInside = node !== document.activeElement && node.contains(document.activeElement);
+  const key = isInside ? document.activeElement.dataset.key : null;
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  if (!isInside) return;
+  const found = withKey(node, key);
+  if (!found) node.tabIndex = -1;
+  (found ?? node).focus({ preventScroll: true });
 }
+
+const withKey = (node, key) => (key ? node.querySelector(`[data-key="${CSS.escape(key)}"]`) : null);
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -55,6 +64,7 @@ export function counted(number, noun) {
 // Ask for a line of text, or for one of some choices; null if the person leaves.
 export function askFor(title, { text = null, choices = [] } = {}) {
   const dialog = byId("asker");
+  const key = document.activeElement?.dataset.key;
   return new Promise((resolve) => {
     const input = text === null ? null : el("input", { value: text, maxlength: 200, "aria-label": title });
     let answer = null;
@@ -65,7 +75,10 @@ export function askFor(title, { text = null, choices = [] } = {}) {
     buttons.push(el("button", { type: "button", onclick: () => dialog.close() }, "Leave"));
     fill(dialog, el("h2", { id: "asker-title" }, title), input, el("p", { class: "buttons" }, buttons));
     input?.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(input.value); });
-    dialog.onclose = () => resolve(answer);
+    dialog.onclose = () => {
+      if (document.activeElement === document.body) withKey(document.body, key)?.focus(); // it was drawn anew
+      resolve(answer);
+    };
     dialog.showModal();
     input?.select();
   });

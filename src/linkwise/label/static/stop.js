@@ -18,12 +18,12 @@ export function drawStop(state, onError) {
   ];
   const isOpen = byId("stop").querySelector("details")?.open ?? matchMedia("(min-width: 60em)").matches;
   fill(byId("stop"), el("details", { class: light, open: isOpen },
-    el("summary", {}, el("span", { class: "light", "aria-hidden": "true" }, sign), el("b", {}, word), ` · ${counted(status.n_answers, "answer")}`),
+    el("summary", { "data-key": "stop" }, el("span", { class: "light", "aria-hidden": "true" }, sign), el("b", {}, word), ` · ${counted(status.n_answers, "answer")}`),
     el("p", {}, status.sentence),
     el("dl", {}, numbers.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     el("p", { class: "buttons small" }, keyButton("fit")),
     el("p", {}, "Take along:"),
-    el("p", { class: "buttons small" }, FILES.map((name) => el("button", { type: "button", onclick: () => download(name).catch((error) => {
+    el("p", { class: "buttons small" }, FILES.map((name) => el("button", { type: "button", "data-key": `take ${name}`, onclick: () => download(name).catch((error) => {
       if (!(error instanceof Refused)) throw error;
       onError(error.message);
     }) }, name)))));
