@@ -30,6 +30,7 @@ _MAX_PAGES = 20
 # Corrections of clusters, and what they are called with.
 _CORRECTIONS = ("merge", "split", "move", "confirm", "rename")
 NO_LABEL = 65_535
+_WORDS = {True: "same", False: "different", None: "unsure"}
 # Estimators carry no types.
 _ROW_MAP: Any = row_map
 
@@ -180,7 +181,7 @@ class Desk:
         """Return the last answers that count, the newest first."""
         events, found = self.session.log.events, []
         for number, (i, j, is_same) in reversed(self.session.answers.items()):
-            said = {True: "same", False: "different", None: "unsure"}[is_same]
+            said = _WORDS[is_same]
             ends = {"i": str(self.rows.ids[i]), "j": str(self.rows.ids[j])}
             who = events[number].get("who")
             found.append({"event": number, "answer": said, "who": who, **ends})
@@ -193,7 +194,7 @@ class Desk:
         chain = [
             {
                 "event": answer.event,
-                "answer": "same" if answer.is_same else "different",
+                "answer": _WORDS[answer.is_same],
                 "left": self.rows.shown(answer.i),
                 "right": self.rows.shown(answer.j),
                 "who": self.session.log.events[answer.event].get("who"),

@@ -125,7 +125,6 @@ function skeleton() {
     onHover: hover,
     onPaint: () => document.dispatchEvent(new Event("map-painted")),
   });
-  window.linkwiseMap = map;
 }
 
 let hovered = -1;
