@@ -110,10 +110,11 @@ class Desk:
     def state(self, client: str) -> dict[str, Any]:
         """Return everything that is on the page at once."""
         session, status = self.session, self.session.status()
-        numbers = status._asdict()
-        for key in ("trust", "change"):
-            value = numbers.get(key)
-            numbers[key] = None if value is None or value != value else value
+        # What is not known yet is NaN, which JSON has not.
+        numbers = {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in status._asdict().items()
+        }
         return {
             **self.news(),
             "rows": len(self.rows),

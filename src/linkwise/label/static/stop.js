@@ -14,6 +14,7 @@ export function drawStop(state, onError) {
   const numbers = [
     ["change of the last clusters", percent(status.change)],
     ["answers that were expected", percent(status.trust)],
+    ["what follows holds", percent(status.held)],
     ["random checks foretold", all ? `${right} of ${all}, at least ${percent(state.check_least)}` : "none yet"],
   ];
   const isOpen = byId("stop").querySelector("details")?.open ?? matchMedia("(min-width: 60em)").matches;
