@@ -1,5 +1,7 @@
 """AdaptiveSSKKMeans: clusters and the width of the kernel, in turn."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from tests.baselines.metric_contract import DoorContract, make_blobs, weighted
 from tests.clustering.plain import draw_constraints
 
 from linkwise import ConstrainedKernelKMeans, Constraints
-from linkwise.baselines import AdaptiveSSKKMeans, _adaptive_ssk_kmeans
+from linkwise.baselines import AdaptiveSSKKMeans, _adaptive_ssk_kmeans, _width_search
 from linkwise.baselines._closure_pairs import ListedPairs
 from linkwise.baselines._width_search import (
     WidthProblem,
@@ -282,8 +284,27 @@ def test_prediction_takes_the_nearest_centre_under_the_kernel(seed):
 
 
 def test_what_is_too_large_for_the_memory_is_said_before_it_is_made():
-    with pytest.raises(MemoryError, match=r"50000 rows.*37.25 GiB.*max_memory='4GiB'"):
+    with pytest.raises(MemoryError, match=r"50000 rows.*55.88 GiB.*max_memory='4GiB'"):
         AdaptiveSSKKMeans(2).fit(np.zeros((50_000, 1)))
+
+
+def test_a_fit_holds_no_more_matrices_than_it_says(monkeypatch):
+    # With fewer rows blocks of some of them, which are no matrix, would count for more.
+    monkeypatch.setattr(_width_search, "_BLOCK", 16)
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=1000)
+    X, pairs = (
+        rng.normal(size=(1000, 3)) + 3.0 * y[:, None],
+        Constraints.sample(y, 60, random_state=0),
+    )
+    model = AdaptiveSSKKMeans(3, random_state=0)
+    model.fit(X[:50])  # what is compiled is there
+    tracemalloc.start()
+    model.fit(X, constraints=pairs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.gamma_ != model.start_gamma_  # so there were two kernels in turn
+    assert peak < _adaptive_ssk_kmeans._N_MATRICES * 8 * 1000**2
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from linkwise.doors import (
 from linkwise.kernels import RBF, Raw
 from linkwise.kernels._views import BASES, Points
 
+_N_MATRICES = 3  # distances, kernel, and less than one for blocks and the median
+
 
 class AdaptiveSSKKMeans(ConstrainedClusterer):
     """Kernel k-means with pairs and a width that adapts (Yan and Domeniconi 2006).
@@ -64,7 +66,7 @@ class AdaptiveSSKKMeans(ConstrainedClusterer):
     on_conflict : {"raise", "drop"}, default="raise"
         What to do with a cannot-link inside a must-link group.
     max_memory : int, str or None, default="4GiB"
-        Memory for two matrices of n_samples * n_samples entries of 8 bytes.
+        Memory for three matrices of n_samples * n_samples entries of 8 bytes.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in which rows are visited, and of a random reference.
 
@@ -144,7 +146,9 @@ class AdaptiveSSKKMeans(ConstrainedClusterer):
         self
         """
         given = self._check_fit(X, y, constraints, None, sample_id)
-        check_matrices(given.closure.n_samples, 2, self.max_memory, "kernel matrix")
+        check_matrices(
+            given.closure.n_samples, _N_MATRICES, self.max_memory, "kernel matrix"
+        )
         return self._fit_in_one_task(given, self._attributes)
 
     def _attributes(self, given):

@@ -18,6 +18,7 @@ from linkwise.baselines._kernel_mean_shift import (
     low_rank,
     neighbor_rank,
 )
+from linkwise.baselines._width_search import median_square
 from linkwise.doors import (
     ConstrainedClusterer,
     Interval,
@@ -217,10 +218,7 @@ class SKMS(ConstrainedClusterer):
         ends = np.concatenate([pairs.must_link, pairs.cannot_link])
         is_must = np.arange(len(ends)) < len(pairs.must_link)
         lengths = np.sqrt(squared[ends[:, 0], ends[:, 1]])
-        upper = squared[np.triu_indices(len(squared), k=1)]
-        median = float(np.sqrt(np.median(upper)))
-        if median == 0.0:  # most rows are equal
-            median = float(np.sqrt(upper.mean())) or 1.0
+        median = float(np.sqrt(median_square(squared))) or 1.0
         return choose_width(lengths, is_must, median)
 
     def _merged(self, modes, mode_of):

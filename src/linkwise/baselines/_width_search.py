@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.spatial.distance import squareform
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
@@ -154,10 +155,23 @@ def _kernel(squared: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
     return kernel, kernel * scaled
 
 
+def _gram(squared: FloatArray, width: float) -> FloatArray:
+    """Return kernel values alone, in one matrix."""
+    kernel = squared / width**2
+    kernel *= -0.5
+    return np.exp(kernel, out=kernel)
+
+
+def median_square(squared: FloatArray) -> float:
+    """Return the median squared distance of two rows; their mean if most are equal."""
+    upper = squareform(squared, checks=False)
+    mean = float(upper.mean())
+    return float(np.median(upper, overwrite_input=True)) or mean
+
+
 def first_width(squared: FloatArray) -> float:
     """Return the root of half the median squared distance of two rows."""
-    upper = squared[np.triu_indices(len(squared), k=1)]
-    return float(np.sqrt(np.median(upper) / 2.0) or np.sqrt(upper.mean() / 2.0) or 1.0)
+    return float(np.sqrt(median_square(squared) / 2.0)) or 1.0
 
 
 def width_bounds(problem: WidthProblem, start: float) -> tuple[float, float]:
@@ -234,7 +248,7 @@ def adapt(
         Least relative fall of the objective that is worth another round.
     """
     n_clusters = problem.n_clusters
-    space = GramSpace(_kernel(problem.squared, width)[0])
+    space = GramSpace(_gram(problem.squared, width))
     labels = farthest_first(space, closure, n_clusters)
     objectives: list[float] = []
     n_iter, converged = 0, False
@@ -259,6 +273,7 @@ def adapt(
         converged = before - least < tol * abs(least) or (rests and new == width)
         if new != width:
             width = new
-            space = GramSpace(_kernel(problem.squared, width)[0])
+            del space, result  # both hold the kernel as it was
+            space = GramSpace(_gram(problem.squared, width))
     sums = space.group_sums(labels, n_clusters)
     return Adapted(labels, width, objectives, n_iter, converged, sums)

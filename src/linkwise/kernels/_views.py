@@ -176,8 +176,11 @@ def squared_distances(left: Points, right: Points) -> FloatArray:
         a, b = left.values - centre, right.values - centre
         product = a @ b.T
         norms = [np.einsum("ij,ij->i", x, x) for x in (a, b)]
-    distances = norms[0][:, None] - 2.0 * product + norms[1]
-    return np.maximum(distances, 0.0, out=distances)
+    # In place: for many rows no second matrix is wanted.
+    product *= -2.0
+    product += norms[0][:, None]
+    product += norms[1]
+    return np.maximum(product, 0.0, out=product)
 
 
 def manhattan(left: Points, right: Points) -> FloatArray:
