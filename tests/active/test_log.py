@@ -32,12 +32,21 @@ def test_events_come_back(path):
 def test_a_torn_last_line_is_dropped_wherever_it_ends(path):
     whole = path.read_bytes()
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
-    for end in range(last, len(whole)):
+    for end in range(last, len(whole) - 1):
         path.write_bytes(whole[:end])
         with Log(path) as log:
             assert log.events == [FIRST]
             log.append({"event": "undo", "n": 1})
         assert len(path.read_text().splitlines()) == 2
+
+
+def test_a_last_line_that_lacks_only_its_end_is_kept(path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with Log(path) as log:
+        assert len(log.events) == 2
+        log.append({"event": "undo", "n": 1})
+    assert path.read_bytes() == whole + b'{"event": "undo", "n": 1}\n'
 
 
 def test_one_writer_at_a_time(path):
@@ -67,6 +76,9 @@ def test_a_full_disk_leaves_whole_lines(path, monkeypatch):
         (b'{"event": "answer"}\n', "does not begin"),
         (b'{"event": "session", "schema": 99}\n', "schema 99"),
         (b"i,j,kind\n1,2,same\n", "line 1"),
+        (b"one line of notes", "line 1"),
+        (b'{"event": "session", "sch', "line 1"),
+        (b'{"event": "click"}\n{"eve', "does not begin"),
         (json.dumps(FIRST).encode() + b"\nno\n" + b'{"event": "undo"}\n', "line 2"),
     ],
 )

@@ -17,7 +17,8 @@ class Log:
     """The events of a session, in memory or in a file as well.
 
     A file has one writer at a time. What ``append`` has returned from is on disk. A
-    last line that was torn, by a crash or a full disk, is dropped when it is opened.
+    last line that was torn, by a crash or a full disk, is dropped when it is opened; a
+    file that does not begin as a session is left as it is.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class Log:
             self.events, end = _parse(content, path)
             if end < len(content):
                 file.truncate(end)
+            if end > 0 and content[end - 1 : end] != b"\n":
+                file.write(b"\n")
         except BaseException:
             file.close()
             raise
@@ -91,24 +94,27 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 
 
 def _parse(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the events, and where the last whole line ends."""
+    """Return the events, and where the last whole one ends."""
     events: list[dict[str, Any]] = []
     end = 0
     lines = content.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
+    if lines[-1] == b"":
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
         try:
             event = json.loads(line.decode("utf-8", "surrogatepass"))
             if not isinstance(event, dict) or "event" not in event:
                 raise ValueError("no event")
         except ValueError as error:
-            if number == len(lines) - 1 and events:
-                break  # torn in the middle of a block of the disk
+            if number == len(lines) and events:
+                break  # torn, maybe in the middle of a block of the disk
             raise LogError(
                 f"{path}, line {number}, is no event of a session: {line[:60]!r}. "
                 "Give another file, or mend the line."
             ) from error
         events.append(event)
         end += len(line) + 1
+    end = min(end, len(content))  # the last one may be whole but for its end of line
     if events:
         first = events[0]
         if first["event"] != "session":
