@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
@@ -85,6 +86,44 @@ def test_a_class_that_a_wrong_answer_made_two_groups_is_found_out():
     assert {question.i, question.j} == {rows[2], rows[3]}
     told = session.tell(question, "same")
     assert [a.is_same for a in told.conflict.chain].count(False) == 1
+
+
+@pytest.mark.parametrize("choice", ["aside", "this", None])
+def test_a_proof_is_asked_for_once_whatever_is_said(choice):
+    session = Session(X, MODEL)
+    first = session.ask().j
+    other = next(row for row in range(90) if row != first and Y[row] == Y[first])
+    a, b = np.flatnonzero(Y != Y[first])[:2].tolist()
+    session.tell((first, a), "different")
+    session.tell((first, other), "same")
+    session.tell((a, b), "same")
+    question = session.ask()
+    assert question.kind == "proof"
+    told = session.tell(question, "same")
+    if choice:
+        session.resolve(told.conflict, choice)
+    following = session.ask()
+    assert {following.i, following.j} != {question.i, question.j}
+    assert not session.is_open(question)
+
+
+@pytest.mark.parametrize("said", ["unsure", "opposite"])
+def test_no_pair_is_asked_again_twice(said):
+    session = Session(X, MODEL)
+    run(session, Truth(Y), 20)
+    session.tell(np.flatnonzero(Y == 0)[-2:].tolist(), "different")  # wrong
+    session.fit()
+    asked = []
+    for _ in range(25):
+        question = session.ask()
+        word = "same" if Y[question.i] == Y[question.j] else "different"
+        if question.kind == "again":
+            asked.append((question.i, question.j))
+            word = "unsure" if said == "unsure" else word
+        told = session.tell(question, word)
+        if told.conflict is not None:
+            session.resolve(told.conflict, "aside")
+    assert len(asked) == len(set(asked)) > 0
 
 
 def test_a_restarted_session_asks_the_same_again(tmp_path):

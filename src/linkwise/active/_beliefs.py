@@ -81,9 +81,14 @@ def worth_again(state: State, beliefs: Mapping[int, float]) -> int | None:
     """Return the answer that is most probably wrong, if that is probable enough.
 
     How many are wrong is learnt from those that were asked again: who never errs is
-    seldom asked twice.
+    seldom asked twice. No pair is asked again twice, whatever was said.
     """
-    open_ = [event for event in beliefs if state.support[event] == 1]
+    closed = state.doubted | state.skipped
+    open_ = [
+        event
+        for event in beliefs
+        if state.support[event] == 1 and pair(*state.answers[event][:2]) not in closed
+    ]
     if not open_:
         return None
     worst = min(open_, key=lambda event: (beliefs[event], event))
@@ -96,7 +101,7 @@ def worth_again(state: State, beliefs: Mapping[int, float]) -> int | None:
     return worst if p_wrong >= _WORTH_AGAIN else None
 
 
-def unproved(view: View, answers: Mapping[int, Answer]) -> Pairs:
+def unproved(view: View, state: State, answers: Mapping[int, Answer]) -> Pairs:
     """Return a pair whose answer proves that a neighbourhood is one of its own.
 
     One wrong answer is enough to make a class two neighbourhoods, between which all its
@@ -105,7 +110,8 @@ def unproved(view: View, answers: Mapping[int, Answer]) -> Pairs:
     """
     hoods, _ = neighbourhoods(view)
     place = {row: at for at, hood in enumerate(hoods) for row in members(view, hood)}
-    told = {pair(answer.i, answer.j) for answer in answers.values()} | view.closed
+    told = {pair(answer.i, answer.j) for answer in answers.values()}
+    told |= view.closed | state.doubted
     n_told = np.zeros((len(hoods), len(hoods)), dtype=int)
     for i, j, is_same, _ in answers.values():
         if not is_same and i in place and j in place:

@@ -263,10 +263,12 @@ class Session(Corrections):
 
     def is_open(self, question: Question) -> bool:
         """Tell whether the answer to a question is still to be had."""
+        state, ends = self._state, pair(question.i, question.j)
+        if question.kind in ("again", "proof") and ends in state.doubted:
+            return False
         if question.kind == "again":
             of = int(question.id.split(":")[-1])
-            return of in self._state.answers and self._state.support[of] == 1
-        state, ends = self._state, pair(question.i, question.j)
+            return of in state.answers and state.support[of] == 1
         if ends in state.unsure or ends in state.skipped:
             return False
         if any(ends == pair(i, j) for i, j, _ in state.conflicts.values()):
@@ -292,7 +294,7 @@ class Session(Corrections):
         if not self.checks or n == 0:
             return []
         if isinstance(self.strategy, Neighbourhoods):
-            for i, j in unproved(self._view(), self._said()):
+            for i, j in unproved(self._view(), self._state, self._said()):
                 return [self._question(i, j, "proof")]
         if self._judged() is None:
             return []

@@ -46,6 +46,7 @@ class State:
     derived: list[tuple[int, int, bool]] = field(default_factory=list)
     conflicts: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     skipped: set[tuple[int, int]] = field(default_factory=set)
+    doubted: set[tuple[int, int]] = field(default_factory=set)  # asked as proof, again
     trust: list[float] = field(default_factory=list)
     checks: list[bool] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
@@ -158,6 +159,7 @@ def apply(state: State, number: int, event: dict[str, Any]) -> None:
         if rows is not None:
             state.conflicts[number] = (*rows, event["answer"] == "same")
             state.n_contradicted += 1
+            _doubt(state, rows, event)
     elif kind == "resolve":
         for of, said in event["changes"]:
             if of in state.answers:
@@ -186,6 +188,7 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
         return
     if event.get("question") is not None:
         state.asked[event["question"]] = (event["answer"], number)
+    _doubt(state, rows, event)
     is_same = MEANING[event["answer"]]
     if event.get("p") is not None and is_same is not None:
         state.trust.append(event["p"] if is_same else 1.0 - event["p"])
@@ -196,6 +199,12 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
         state.support[earlier] += 1
         return
     state.put(number, *rows, is_same)
+
+
+def _doubt(state: State, rows: tuple[int, int], event: dict[str, Any]) -> None:
+    """Keep in mind that a pair was asked for a second opinion; it is not once more."""
+    if event.get("kind") in ("proof", "again"):
+        state.doubted.add(pair(*rows))
 
 
 def _apply_change(state: State, number: int, event: dict[str, Any]) -> None:
