@@ -43,6 +43,29 @@ def test_weights_of_answers_stay():
     assert told.must_link_weight.tolist() == [3.0, 1.0, 1.0]
 
 
+def test_what_follows_from_a_weak_pair_is_weak():
+    told = told_pairs(Constraints([(0, 1), (1, 2), (2, 3)], [(3, 4)], [1, 1, 0.5]), 9)
+    weights = dict(
+        zip(map(tuple, told.must_link.tolist()), told.must_link_weight, strict=True)
+    )
+    assert weights[0, 2] == 1.0 and weights[0, 3] == weights[1, 3] == 0.5
+    apart = dict(
+        zip(map(tuple, told.cannot_link.tolist()), told.cannot_link_weight, strict=True)
+    )
+    assert apart == {(3, 4): 1.0, (0, 4): 0.5, (1, 4): 0.5, (2, 4): 0.5}
+
+
+def test_of_many_pairs_that_follow_some_are_told_and_every_answer(monkeypatch):
+    monkeypatch.setattr("linkwise.active._beliefs._MAX_TOLD", 50)
+    big = [(0, row) for row in range(1, 3_000)]
+    apart = [(row, row + 1) for row in range(4_000, 4_040, 2)]
+    told = told_pairs(Constraints(big, apart), 9)
+    must, cannot = (set(map(tuple, e.tolist())) for e in (told.must_link, told.cannot_link))
+    assert must >= set(big) and cannot >= set(apart)
+    assert 50 >= len(must - set(big)) > 40
+    assert len(must) == told.n_must_link and all(i < j < 3_000 for i, j in must)
+
+
 def state_of(n_answers, n_confirmed=0, n_contradicted=0):
     state = State(100, {})
     for event in range(n_answers):
