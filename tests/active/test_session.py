@@ -142,6 +142,37 @@ class TestContradictions:
             session.resolve(result.conflict, "this")
 
 
+    @pytest.mark.parametrize("how", ["change", "resolve"])
+    def test_it_is_an_answer_once_nothing_contradicts_it(self, told, how):
+        session, result = told
+        other = session.tell((1, 3), "same").conflict
+        if how == "change":
+            session.change(2, "removed")
+        else:
+            session.resolve(other, "unsure", other.chain[0])
+        assert session.conflicts() == [] and session.status().n_conflicts == 0
+        assert (0, 2) in set(map(tuple, session.constraints_.cannot_link.tolist()))
+
+    def test_no_answer_is_lost_where_two_ways_lead_to_a_contradiction(self):
+        session = session_of()
+        for i, j in [(0, 1), (1, 2), (0, 3), (3, 2)]:
+            session.tell((i, j), "same")
+        conflict = session.tell((0, 2), "different").conflict
+        session.resolve(conflict, "that", conflict.chain[0])
+        said = {(i, j) for i, j, _ in session.answers.values()}
+        said |= {(c.i, c.j) for c in session.conflicts()}
+        assert said == {(0, 1), (1, 2), (0, 3), (3, 2), (0, 2)}
+        assert len(session.conflicts()) == 1 and session.status().n_conflicts == 1
+
+    @pytest.mark.parametrize("choice", ["this", "aside"])
+    def test_a_change_that_is_called_off_leaves_the_answer(self, choice):
+        session = session_of()
+        for i, j in [(0, 1), (1, 2), (0, 2)]:
+            session.tell((i, j), "same")
+        session.resolve(session.change(3, "different").conflict, choice)
+        assert session.answers[3] == (0, 2, True) and session.conflicts() == []
+
+
 class TestCorrections:
     @pytest.fixture
     def session(self):

@@ -45,6 +45,8 @@ class State:
     unsure: set[tuple[int, int]] = field(default_factory=set)
     derived: list[tuple[int, int, bool]] = field(default_factory=list)
     conflicts: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
+    # By the event of a change that is a conflict: what was changed, and its meaning.
+    before: dict[int, tuple[int, bool | None]] = field(default_factory=dict)
     skipped: set[tuple[int, int]] = field(default_factory=set)
     doubted: set[tuple[int, int]] = field(default_factory=set)  # asked as proof, again
     trust: list[float] = field(default_factory=list)
@@ -82,30 +84,36 @@ class State:
         self._build()
 
     def put(self, number: int, i: int, j: int, is_same: bool | None) -> None:
-        """Set the answer of an event, a new or an old one."""
+        """Set the answer of an event, a new or an old one.
+
+        One that contradicts the others is a conflict.
+        """
         is_new = number not in self.answers
         self.answers[number] = (i, j, is_same)
         self.support.setdefault(number, 1)
-        if not is_new:
-            self._build()
-        elif is_same is None:
-            self.unsure.add(pair(i, j))
-        else:
+        if is_new:
             self._learn(number, i, j, is_same)
+        else:
+            self._build()
 
-    def _learn(self, number: int, i: int, j: int, is_same: bool) -> None:
-        relation = self.known.relation(i, j)
-        if relation is None or relation == is_same:
+    def _learn(self, number: int, i: int, j: int, is_same: bool | None) -> None:
+        if is_same is None:
+            self.unsure.add(pair(i, j))
+        elif self.known.relation(i, j) in (None, is_same):
             self.known.add(Answer(i, j, is_same, number))
             self.unsure.discard(pair(i, j))
+        else:
+            del self.answers[number]
+            self.conflicts[number] = (i, j, is_same)
 
     def _build(self) -> None:
+        """Learn all answers anew; conflicts that are none any more are answers."""
         self.known, self.unsure = Known(), set()
-        for number, (i, j, is_same) in self.answers.items():
-            if is_same is None:
-                self.unsure.add(pair(i, j))
-            else:
-                self._learn(number, i, j, is_same)
+        conflicts, self.conflicts = self.conflicts, {}
+        for number, answer in list(self.answers.items()):
+            self._learn(number, *answer)
+        for number, conflict in conflicts.items():
+            self.put(number, *conflict)
 
 
 def pair(i: int, j: int) -> tuple[int, int]:
@@ -157,17 +165,11 @@ def apply(state: State, number: int, event: dict[str, Any]) -> None:
     elif kind == "conflict":
         rows = state.rows(event)
         if rows is not None:
-            state.conflicts[number] = (*rows, event["answer"] == "same")
+            state.put(number, *rows, event["answer"] == "same")
             state.n_contradicted += 1
             _doubt(state, rows, event)
     elif kind == "resolve":
-        for of, said in event["changes"]:
-            if of in state.answers:
-                i, j, _ = state.answers[of]
-                state.put(of, i, j, MEANING[said])
-        found = state.conflicts.pop(event["of"], None)
-        if found is not None and event["keep"]:
-            state.put(number, *found)
+        _apply_resolve(state, number, event)
     elif kind == "change":
         _apply_change(state, number, event)
     elif kind == "note":
@@ -207,17 +209,31 @@ def _doubt(state: State, rows: tuple[int, int], event: dict[str, Any]) -> None:
         state.doubted.add(pair(*rows))
 
 
+def _apply_resolve(state: State, number: int, event: dict[str, Any]) -> None:
+    found = state.conflicts.pop(event["of"], None)
+    of, meaning = state.before.pop(event["of"], (None, None))
+    if found is not None and of is not None and event["choice"] in ("this", "aside"):
+        state.put(of, *found[:2], meaning)  # the change is off
+    for of, said in event["changes"]:
+        if of in state.answers:
+            i, j, _ = state.answers[of]
+            state.put(of, i, j, MEANING[said])
+    if found is not None and event["keep"]:
+        state.put(number, *found)
+
+
 def _apply_change(state: State, number: int, event: dict[str, Any]) -> None:
     of = event["of"]
     if of not in state.answers:
         return
-    i, j, _ = state.answers[of]
+    i, j, before = state.answers[of]
     state.remove(of)
     if event["answer"] == REMOVED:
         return
     is_same = MEANING[event["answer"]]
     if is_same is not None and state.known.relation(i, j) not in (None, is_same):
         state.conflicts[number] = (i, j, is_same)
+        state.before[number] = (of, before)
         state.n_contradicted += 1
     else:
         state.put(of, i, j, is_same)
