@@ -60,7 +60,9 @@ def test_of_many_pairs_that_follow_some_are_told_and_every_answer(monkeypatch):
     big = [(0, row) for row in range(1, 3_000)]
     apart = [(row, row + 1) for row in range(4_000, 4_040, 2)]
     told = told_pairs(Constraints(big, apart), 9)
-    must, cannot = (set(map(tuple, e.tolist())) for e in (told.must_link, told.cannot_link))
+    must, cannot = (
+        set(map(tuple, e.tolist())) for e in (told.must_link, told.cannot_link)
+    )
     assert must >= set(big) and cannot >= set(apart)
     assert 50 >= len(must - set(big)) > 40
     assert len(must) == told.n_must_link and all(i < j < 3_000 for i, j in must)

@@ -75,6 +75,19 @@ class TestTelling:
         session = session_of(constraints=pairs)
         assert session.constraints_ == pairs
 
+    def test_known_pairs_are_added_to_a_log_with_their_weights(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            session.tell((0, 1), "same")
+            session.tell((2, 3), "same")
+            session.change(2, "removed")
+        pairs = Constraints([(0, 1), (2, 3), (5, 6)], [], [0.3, 0.3, 0.2])
+        for _ in range(2):
+            with session_of(log=log, constraints=pairs) as session:
+                assert session.constraints_ == Constraints(
+                    [(0, 1), (5, 6)], [], [1.0, 0.2]
+                )
+
     @pytest.mark.parametrize(
         "question, answer, options, message",
         [
@@ -141,7 +154,6 @@ class TestContradictions:
         with pytest.raises(ValueError, match="no open contradiction"):
             session.resolve(result.conflict, "this")
 
-
     @pytest.mark.parametrize("how", ["change", "resolve"])
     def test_it_is_an_answer_once_nothing_contradicts_it(self, told, how):
         session, result = told
@@ -188,9 +200,24 @@ class TestCorrections:
             session.fit()
             assert len(set(session.labels_)) == 2
         session.undo()
+        assert second in session.labels_
         session.fit()
-        ids = set(session.labels_.tolist())
-        assert len(ids) == 3 and ids.isdisjoint({second}) or second in ids
+        assert len(set(session.labels_)) == 3 and second in session.labels_
+
+    def test_undo_after_a_refit_brings_clusters_and_their_names_back(self, session):
+        before = session.labels_
+        first, second = np.unique(before)[:2].tolist()
+        session.rename(second, "bees")
+        session.merge(first, second)
+        session.fit()
+        merged = session.labels_
+        session.undo()
+        np.testing.assert_array_equal(session.labels_, before)
+        session.redo()
+        np.testing.assert_array_equal(session.labels_, merged)
+        session.undo()
+        session.fit()
+        assert session.names == {second: "bees"} and second in session.labels_
 
     def test_split_takes_rows_out(self, session):
         cluster = int(session.labels_[0])
@@ -344,6 +371,15 @@ class TestFitInAnotherThread:
         np.testing.assert_array_equal(again._judges.weights, weights)
         again.close()
 
+    def test_what_is_said_after_a_restart_is_in_the_next_fit(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            run(session, Truth(Y), 8)
+        with session_of(log=log) as again:
+            assert not again.prepare_fit().is_new
+            again.merge(*np.unique(again.labels_)[:2].tolist())
+            assert again.prepare_fit().is_new
+
     def test_it_can_be_given_up(self):
         session = Session(X, KernelCSC(3, n_candidates=20, random_state=0))
         session.tell((0, 1), "same")
@@ -381,6 +417,33 @@ class TestCorrectionsThatStay:
         assert set(again.labels_[rows]) == {new}
         assert set(again.labels_[moved]) == {third}
         again.close()
+
+    def test_one_row_that_is_split_off_stays_alone(self):
+        session = run(session_of(), Truth(Y), 20, fit_every=10)
+        told = {row for i, j, _ in session.answers.values() for row in (i, j)}
+        row = next(row for row in range(45) if row not in told)
+        new = session.split(int(session.labels_[row]), [row])
+        session.fit()
+        assert np.flatnonzero(session.labels_ == new).tolist() == [row]
+
+    def test_rows_stay_where_the_cluster_they_were_moved_to_has_gone(self):
+        session = run(session_of(), Truth(Y), 20, fit_every=10)
+        first, second, third = np.unique(session.labels_).tolist()
+        moved = np.flatnonzero(session.labels_ == first)[:3]
+        session.move(moved, second)
+        session.merge(third, second)
+        session.fit()
+        assert set(session.labels_[moved]) == {third}
+
+    @pytest.mark.parametrize("n_clusters", [3, "auto"])
+    def test_a_merge_while_a_fit_runs_holds(self, n_clusters):
+        model = KernelCSC(n_clusters, n_candidates=20, random_state=0)
+        session = run(Session(X, model), Truth(Y), 30, fit_every=10)
+        first, second, third = np.unique(session.labels_).tolist()
+        fitting = session.prepare_fit().run()
+        session.merge(first, second)
+        session.finish_fit(fitting)
+        assert set(session.labels_.tolist()) == {first, third}
 
     def test_an_answer_wins_over_a_move(self):
         session = run(session_of(), Truth(Y), 20, fit_every=10)
@@ -450,6 +513,41 @@ class TestFit:
             assert status.n_answers + status.n_lost >= n > status.n_lost
             now = pd.Series(session.labels_, changed["id"])
             pd.testing.assert_series_equal(now, labels[changed["id"]])
+
+    @pytest.mark.parametrize("names", [range(100, 145), range(45)])
+    def test_numbers_that_become_texts_name_the_same_rows(self, tmp_path, names):
+        log = tmp_path / "log.jsonl"
+        numbers, texts = list(names), [str(name) for name in names]
+        for ids in (numbers, texts, numbers):
+            with session_of(log=log, ids=ids) as session:
+                session.tell((ids[0], ids[1 + session.n_answers]), "same")
+                session.fit()
+        more = np.vstack([X, X[:1]])
+        with Session(more, FIXED, log=log, ids=[*texts, "12a"]) as session:
+            assert session.n_answers == 3 and session.status().n_lost == 0
+            assert (session.labels_[:45] >= 0).all()
+
+    def test_numbers_of_any_kind_are_names(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        for ids in (np.array([*map(np.int64, range(45))], object), range(45)):
+            with session_of(log=log, ids=ids) as session:
+                session.tell((0, 1 + session.n_answers), "same")
+        assert session.n_answers == 2
+
+    @pytest.mark.parametrize(
+        "ids",
+        [
+            pd.date_range("2020", periods=45),
+            [(i, i) for i in range(45)],
+            np.arange(45, dtype=np.uint64) + np.uint64(2**63),
+            [*range(44), float("inf")],
+        ],
+    )
+    def test_names_that_a_log_cannot_keep_are_refused(self, tmp_path, ids):
+        log = tmp_path / "log.jsonl"
+        with pytest.raises(ValueError, match="ids: .* texts"):
+            session_of(log=log, ids=ids)
+        assert not log.exists()
 
     @pytest.mark.parametrize(
         "data, options, message",

@@ -143,9 +143,7 @@ def told_pairs(answers: Constraints, n_clusters: int) -> Constraints:
     pairs = _drawn(_settled([answer[:3] for answer in given], n_clusters))
     there = {(i, j) for i, j, _ in pairs}
     pairs += [
-        (*pair(i, j), is_same)
-        for i, j, is_same, _ in given
-        if pair(i, j) not in there
+        (*pair(i, j), is_same) for i, j, is_same, _ in given if pair(i, j) not in there
     ]
     found = _least_weights(given, pairs, n_clusters) | own
     weight = np.array([found[i, j] for i, j, _ in pairs])
@@ -201,7 +199,9 @@ def _drawn(known: Known) -> list[tuple[int, int, bool]]:
         chosen = np.sort(rng.choice(ends[-1], _MAX_TOLD, replace=False))
     found = []
     places = np.searchsorted(ends, chosen, side="right") - 1
-    for place, at in zip(places.tolist(), (chosen - ends[places]).tolist(), strict=True):
+    for place, at in zip(
+        places.tolist(), (chosen - ends[places]).tolist(), strict=True
+    ):
         rows, others = blocks[place]
         if others is None:
             first = (1 + isqrt(1 + 8 * at)) // 2

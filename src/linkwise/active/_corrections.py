@@ -151,18 +151,34 @@ def corrected(state: State, labels: IntArray, n_clusters: int) -> IntArray:
     there, and so do rows whose cluster is no longer there.
     """
     valid = {(i, j) for i, j, _ in consistent_derived(state)}
-    for event in state.corrections:
-        if event["event"] == "move" and event["to"] not in labels:
+    for event, to in zip(state.corrections, _targets(state.corrections), strict=True):
+        if event["event"] == "move" and to not in labels:
             continue
+        # What is split off is so also by its difference from the rest.
         tied = [
             row
             for i, j, is_same in event["pairs"]
-            if is_same and (state.row_of.get(i), state.row_of.get(j)) in valid
+            if (is_same or event["event"] == "split")
+            and (state.row_of.get(i), state.row_of.get(j)) in valid
             for row in (state.row_of[i], state.row_of[j])
         ]
         moved = {state.row_of.get(name) for name in event.get("rows", ())}
-        labels = relabelled(labels, event, [row for row in tied if row in moved])
+        rows = [row for row in tied if row in moved]
+        labels = relabelled(labels, {**event, "to": to}, rows)
     return _dissolved(labels, state.labels, n_clusters)
+
+
+def _targets(events: list[dict[str, Any]]) -> list[int | None]:
+    """Return the cluster that each correction leads to after all later merges."""
+    now: dict[int, int] = {}
+    found = []
+    for event in reversed(events):
+        to = event.get("to")
+        to = now.get(to, to)
+        found.append(to)
+        if event["event"] == "merge":
+            now |= dict.fromkeys(event["clusters"], to)
+    return found[::-1]
 
 
 def _dissolved(labels: IntArray, earlier: Any, n_clusters: int) -> IntArray:

@@ -57,8 +57,48 @@ def as_features(
 def _as_ids(names: "pd.Series[Any]", what: str) -> Any:
     if names.isna().any() or names.duplicated().any():
         raise ValueError(f"{what} must name every row, each once.")
-    is_whole = pd.api.types.is_integer_dtype(names)
-    return names.to_numpy(dtype=np.int64 if is_whole else object)
+    if pd.api.types.is_integer_dtype(names):
+        if int(names.max()) > np.iinfo(np.int64).max:
+            raise ValueError(
+                f"{what}: {names.max()} is too large for a whole number of 64 bits; "
+                "give texts."
+            )
+        return names.to_numpy(dtype=np.int64)
+    found = names.to_numpy(dtype=object, copy=True)
+    for row, name in enumerate(found):
+        name = name.item() if isinstance(name, np.generic) else name
+        is_kept = isinstance(name, str | int | float) and name not in (np.inf, -np.inf)
+        if not is_kept:
+            raise ValueError(
+                f"{what}: {name!r} is neither a number nor a text; allowed are numbers "
+                "and texts."
+            )
+        found[row] = name
+    return found
+
+
+def other_names(events: list[dict[str, Any]], row_of: dict[Any, int]) -> dict[Any, int]:
+    """Return the rows of names that a log has as numbers and the data as texts.
+
+    Or the other way round: one entry that is no number makes texts of a whole column.
+    """
+    found: dict[Any, int] = {}
+    for event in events:
+        if event["event"] not in ("session", "rows"):
+            continue
+        names = event.get("names")
+        for name in range(event["rows"]) if names is None else names:
+            other = _as_number(name) if isinstance(name, str) else str(name)
+            row = row_of.get(other)
+            # Without names, numbers may be no more than places.
+            is_sure = names is not None or row == name
+            if row is not None and name not in row_of and is_sure:
+                found[name] = row
+    return found
+
+
+def _as_number(name: str) -> int | None:
+    return int(name) if name.isdecimal() and str(int(name)) == name else None
 
 
 def compared(X: Any) -> FloatArray:

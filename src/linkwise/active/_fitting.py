@@ -42,6 +42,7 @@ class Fitting:
     features: FloatArray
     rows: IntArray  # those that may be asked about
     at: int  # number of events that it knows
+    n_more: int = 0  # clusters that corrections had made, less those they had merged
     is_new: bool = True  # else the committee of an earlier run is made again
     judges: Judges | None = field(default=None, init=False)
 

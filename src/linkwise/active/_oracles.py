@@ -97,8 +97,11 @@ def run(
                 break
             told = session.tell(question, answer(question.i, question.j))
             if told.conflict is not None:
-                n_left = budget - n_told
-                settle(session, told.conflict, answer, min(_MAX_AGAIN, n_left))
+                others = {c.id for c in session.conflicts()} - {told.conflict.id}
+                # An answer that is turned round may contradict further ones.
+                while new := [c for c in session.conflicts() if c.id not in others]:
+                    n_again = min(_MAX_AGAIN, budget - n_told)
+                    settle(session, new[0], answer, n_again)
             if on_answer is not None:
                 on_answer(session, n_told)
             if n_told - n_fitted >= fit_every and n_told < budget:

@@ -1,5 +1,7 @@
 """Several people: what they agree on, and logs that become one."""
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable
 from itertools import combinations
@@ -7,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkwise.active._log import read_events
-from linkwise.active._state import undone_events
+from linkwise.active._state import MEANING, WORDS, replay, undone_events
 
 
 class Agreement(NamedTuple):
@@ -54,27 +56,33 @@ def answers_of(
 ) -> Iterable[tuple[str, Any, Any, str, str]]:
     """Yield id, ends, answer and person of each answer in the log of another session.
 
-    An answer that was changed comes with its last meaning.
+    An answer that was changed comes with its last meaning. The id is the same in every
+    copy of a log.
     """
     path = Path(path)
     events = read_events(path)
     undone = undone_events(events)
-    last: dict[int, str] = {}
+    said = [e for e in events if e["event"] in ("answer", "conflict")]
+    names = list(dict.fromkeys(e[side] for e in said for side in "ij"))
+    state = replay(events, len(names), {name: row for row, name in enumerate(names)})
+    meant = {**state.answers, **state.conflicts}
     for number, event in enumerate(events):
-        if number in undone:
+        # One that was asked again, and confirmed, is another opinion.
+        earlier = meant.get(event.get("again", -1))
+        if number in undone or number in meant or earlier is None:
             continue
-        if event["event"] in ("answer", "conflict"):
-            last[number] = event["answer"]
-        elif event["event"] == "change" and event["of"] in last:
-            last[event["of"]] = event["answer"]
-        elif event["event"] == "resolve":
-            last |= {of: said for of, said in event["changes"]}
-            if not event["keep"]:
-                last.pop(event["of"], None)
-    who = path.name.split(".")[0]
-    began = events[0].get("time")
-    for number, answer in last.items():
-        event = events[number]
-        if answer in ("same", "different", "unsure") and "i" in event:
-            name = f"{who}:{began}:{number}"
-            yield name, event["i"], event["j"], answer, event.get("who") or who
+        if MEANING[event["answer"]] == earlier[2]:
+            meant[number] = earlier
+    for number, (i, j, is_same) in sorted(meant.items()):
+        event = root = events[number]
+        while "i" not in root:
+            root = events[root["of"]]
+        who = event.get("who") or root.get("who") or path.name.split(".")[0]
+        yield _id_of(root), names[i], names[j], WORDS[is_same], who
+
+
+def _id_of(event: dict[str, Any]) -> str:
+    """Return an id of an answer that no other one has."""
+    what = [event.get(key) for key in ("time", "i", "j", "answer", "attempt")]
+    text = json.dumps(what)
+    return "joined:" + hashlib.sha256(text.encode()).hexdigest()[:32]

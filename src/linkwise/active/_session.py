@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from linkwise.active._beliefs import (
     worth_again,
 )
 from linkwise.active._corrections import Corrections, consistent_derived, corrected
-from linkwise.active._features import as_features, compared
+from linkwise.active._features import as_features, compared, other_names
 from linkwise.active._fitting import Fitting, last_step
 from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
@@ -115,7 +115,8 @@ class Session(Corrections):
         How questions are chosen: also "committee", "nearest", "npu", "random", or an
         object with ``select(view, n)``.
     constraints : Constraints, optional
-        Pairs that are known already.
+        Pairs that are known already, with their weights. What the log says of a pair
+        is stronger.
     checks : bool, default=True
         Whether some questions are random pairs, which tell how good the clusters are,
         and some are asked again where the committee disbelieves the answer.
@@ -167,10 +168,12 @@ class Session(Corrections):
         self.waits_for_fits = True
         self._signature: dict[str, Any] = {}
         self.log = Log(log)
+        self._row_of |= other_names(self.log.events, self._row_of)
         self._begin()
         self._state = replay(self.log.events, n_samples, self._row_of)
-        if constraints is not None and not self._state.answers:
-            self.tell(constraints)
+        if constraints is not None:
+            self._tell_all(constraints, None, self._told_before())
+        self._n_opened = len(self.log.events)
 
     def _begin(self) -> None:
         """Write down which rows there are, unless the log knows it."""
@@ -180,9 +183,11 @@ class Session(Corrections):
             "columns": _digest(self.columns_),
         }
         known = [e for e in self.log.events if e["event"] in ("session", "rows")]
-        if known and all(known[-1][key] == value for key, value in rows.items()):
-            return
         names = None if self._is_numbered else self.ids.tolist()
+        if known and all(known[-1][key] == value for key, value in rows.items()):
+            # Numbers that have become texts have the same digest.
+            if known[-1].get("names") == names:
+                return
         if known:
             self._write(event="rows", **rows, names=names)
         else:
@@ -191,7 +196,7 @@ class Session(Corrections):
 
     def _write(self, **event: Any) -> int:
         """Put an event on disk; return its number."""
-        event["time"] = datetime.now(UTC).isoformat(timespec="seconds")
+        event["time"] = datetime.now(UTC).isoformat(timespec="microseconds")
         self.log.append({**event, **self._signature})
         return len(self.log.events) - 1
 
@@ -428,12 +433,24 @@ class Session(Corrections):
         if criterion != self._state.criterion:
             self._do(event="criterion", text=str(criterion))
 
-    def _tell_all(self, pairs: Constraints, who: str | None) -> Told:
+    def _tell_all(
+        self, pairs: Constraints, who: str | None, but: Container[Any] = ()
+    ) -> Told:
         told = Told(True)
-        for ends, word in ((pairs.must_link, "same"), (pairs.cannot_link, "different")):
-            for i, j in ends.tolist():
-                told = self.tell((i, j), word, who=who)
+        for ends, weights, word in (
+            (pairs.must_link, pairs.must_link_weight, "same"),
+            (pairs.cannot_link, pairs.cannot_link_weight, "different"),
+        ):
+            for (i, j), weight in zip(ends.tolist(), weights.tolist(), strict=True):
+                if pair(*self._rows_of((i, j))) not in but:
+                    told = self.tell((i, j), word, who=who, weight=weight)
         return told
+
+    def _told_before(self) -> set[tuple[int, int]]:
+        """Return the pairs that the log has an answer to, also one taken back."""
+        events = [e for e in self.log.events if e["event"] in ("answer", "conflict")]
+        found = (tuple(self._row_of.get(e[side]) for side in "ij") for e in events)
+        return {pair(i, j) for i, j in found if i is not None and j is not None}
 
     def _n_implied(self, i: int, j: int) -> int:
         """Return how many pairs follow that have an end in the groups of two rows."""
@@ -624,10 +641,11 @@ class Session(Corrections):
     def prepare_fit(self) -> Fitting:
         """Return a fit with all answers so far, which another thread may do.
 
-        A session that goes on after a restart begins with the fit it had: the
-        committee is not in the log.
+        A session that goes on after a restart begins with the fit it had, unless
+        something was said since: the committee is not in the log.
         """
-        if self.model_ is None and self._state.fits:
+        is_as_opened = len(self.log.events) == self._n_opened
+        if self.model_ is None and self._state.fits and is_as_opened:
             return self._earlier_fit()
         return self._new_fit()
 
@@ -663,7 +681,7 @@ class Session(Corrections):
             self._features,
             self._rows,
         )
-        return Fitting(*given, at, is_new)
+        return Fitting(*given, at, state.n_more, is_new)
 
     def finish_fit(self, fitting: Fitting) -> int:
         """Take the clusters of a fit that is done; return how many rows moved."""
@@ -673,7 +691,9 @@ class Session(Corrections):
             earlier, last = self._state.labels, last_step(self.model_)
             k = int(last.n_clusters)
             labels = self._stable(np.asarray(last.labels_))
-            labels = corrected(self._state, labels, k)
+            # Corrections that came while it ran are done to it as well.
+            k_now = k + self._state.n_more - fitting.n_more
+            labels = corrected(self._state, labels, k_now)
             n_moved = 0 if earlier is None else int((labels != earlier).sum())
             self._do(event="fit", labels=pack(labels), clusters=k, at=fitting.at)
         self._rejudge()

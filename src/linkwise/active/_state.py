@@ -15,6 +15,7 @@ UNDOABLE = frozenset(
     ["answer", "conflict", "skip", "resolve", "change", "note", "criterion"]
     + ["merge", "split", "move", "confirm", "rename"]
 )
+_RELABELLING = frozenset(["merge", "split", "move"])
 # What is said of a pair, and what it means.
 MEANING: dict[Any, bool | None] = {
     "same": True,
@@ -126,29 +127,42 @@ def replay(
 ) -> State:
     """Return the state that a list of events leads to."""
     state = State(n_samples, row_of)
-    undone = undone_events(events)
+    taken = _taken_back(events)
     for number, event in enumerate(events):
-        if number not in undone:
-            apply(state, number, event)
+        if number in taken:
+            continue
+        if event["event"] == "fit" and any(
+            of < number < by and events[of]["event"] in _RELABELLING
+            for of, by in taken.items()
+        ):
+            continue  # its clusters are those of a correction that is off
+        apply(state, number, event)
     return state
 
 
 def undone_events(events: list[dict[str, Any]]) -> set[int]:
     """Return the numbers of the events that were taken back."""
+    return set(_taken_back(events))
+
+
+def _taken_back(events: list[dict[str, Any]]) -> dict[int, int]:
+    """Return the events that were taken back, and by which others."""
     done: list[int] = []
     undone: list[int] = []
+    found: dict[int, int] = {}
     for number, event in enumerate(events):
         if event["event"] == "undo":
             for _ in range(min(event["n"], len(done))):
                 undone.append(done.pop())
+                found[undone[-1]] = number
         elif event["event"] == "redo":
             for _ in range(min(event["n"], len(undone))):
                 done.append(undone.pop())
+                del found[done[-1]]
         elif event["event"] in UNDOABLE:
             done.append(number)
             undone.clear()  # what was taken back before stays so
-    every = [n for n, e in enumerate(events) if e["event"] in UNDOABLE]
-    return set(every) - set(done)
+    return found
 
 
 def apply(state: State, number: int, event: dict[str, Any]) -> None:

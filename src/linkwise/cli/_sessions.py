@@ -86,7 +86,12 @@ def _by_id(pairs: Any, table: Table) -> Any:
     if table.ids is None:
         return pairs
     names = np.array(table.ids, dtype=object)
-    return Constraints(names[pairs.must_link], names[pairs.cannot_link])
+    return Constraints(
+        names[pairs.must_link],
+        names[pairs.cannot_link],
+        pairs.must_link_weight,
+        pairs.cannot_link_weight,
+    )
 
 
 def _shown(table: Table, names: tuple[str, ...]) -> list[str]:
