@@ -58,6 +58,13 @@ class FitContract:
         assert_array_equal(first.labels_, second.labels_)
         assert first.objective_ == second.objective_
 
+    def test_values_whose_squares_are_infinite_are_named(self, model):
+        X, _, pairs = make_blobs()
+        with pytest.raises(
+            ValueError, match=r"X has a value .*e\+160, .* up to 5.27e\+152"
+        ):
+            model.fit(1e160 * X, constraints=pairs)
+
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     def test_pairs_turned_or_repeated_change_nothing(self, model):
         X, _, pairs = make_blobs(spread=4.0, n_pairs=60)

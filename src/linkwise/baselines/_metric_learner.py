@@ -21,6 +21,7 @@ from linkwise.doors import (
     Interval,
     StrOptions,
     as_generator,
+    check_squares,
     fit_context,
     warn_caller,
 )
@@ -84,6 +85,7 @@ class MetricLearner(
         self
         """
         X = self._check_data(X, reset=True)
+        check_squares(X)
         if hasattr(y, "__array__"):
             y = np.asarray(y)
         pairs = check_constraints(

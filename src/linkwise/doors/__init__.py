@@ -18,7 +18,13 @@ from linkwise.doors._compat import (
     StrOptions,
     fit_context,
 )
-from linkwise.doors._data import is_several, n_rows, row_shares, rows_of
+from linkwise.doors._data import (
+    check_squares,
+    is_several,
+    n_rows,
+    row_shares,
+    rows_of,
+)
 from linkwise.doors._memory import check_matrices, parse_bytes
 from linkwise.doors._parquet import map_parquet
 from linkwise.doors._warn import warn_caller
@@ -33,6 +39,7 @@ __all__ = [
     "as_generator",
     "attributes_of",
     "check_matrices",
+    "check_squares",
     "fit_context",
     "is_several",
     "map_parquet",

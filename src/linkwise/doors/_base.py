@@ -29,6 +29,7 @@ from linkwise.doors._compat import (
 from linkwise.doors._data import (
     check_objects,
     check_several,
+    check_squares,
     is_numeric,
     is_several,
     n_rows,
@@ -214,6 +215,8 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
     def _check_fit(self, X, y, constraints, sample_weight, sample_id, *, hard=False):
         """Return all input of ``fit``, checked; ``hard``: every pair is to hold."""
         data = self._check_data(X, reset=True)
+        if not self.__sklearn_tags__().input_tags.pairwise:
+            check_squares(data)
         n_samples = n_rows(data)
         # Methods that find the number themselves take None.
         n_clusters = self.n_clusters or 1

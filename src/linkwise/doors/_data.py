@@ -44,6 +44,22 @@ def check_objects(X):
     return X if isinstance(X, (list, np.ndarray)) else list(X)
 
 
+def check_squares(data):
+    """Raise if sums of squared distances between the rows of a matrix may overflow."""
+    if not (issparse(data) or isinstance(data, np.ndarray)) or data.dtype.kind != "f":
+        return
+    values = data.data if issparse(data) else data
+    largest = max(-float(values.min()), float(values.max())) if values.size else 0.0
+    # Two rows are at most twice as far apart as the longer of them is long.
+    limit = np.sqrt(np.finfo(np.float64).max / (4.0 * data.shape[0] * data.shape[1]))
+    if largest > limit:
+        raise ValueError(
+            f"X has a value of size {largest:.3g}, so squared distances of its rows "
+            f"may be infinite: sizes up to {limit:.3g} are allowed. Divide X by a "
+            "number, or put a MaxAbsScaler in front."
+        )
+
+
 def n_rows(data):
     """Return the number of rows of checked data."""
     if isinstance(data, SeveralSets):
