@@ -13,14 +13,15 @@ def make_desk(tmp_path):
     """Make a desk, or another one on the same log as before."""
     made = []
 
-    def make(n_clusters=3, frame=None, **options):
+    def make(n_clusters=3, frame=None, rows=None, **options):
         for desk in made:
             desk.close()
         model = KernelCSC(n_clusters, n_candidates=20, random_state=0)
-        ids = np.array([f"r{i}" for i in range(len(X))], dtype=object)
-        session = Session(X, model, ids=ids, log=tmp_path / "data.linkwise.jsonl")
-        rows = Rows(frame_of(X) if frame is None else frame, session.ids, **options)
-        made.append(Desk(session, rows))
+        rows = np.arange(len(X)) if rows is None else np.array(rows)
+        ids, own = np.array([f"r{i}" for i in rows], dtype=object), X[rows]
+        session = Session(own, model, ids=ids, log=tmp_path / "data.linkwise.jsonl")
+        shown = frame_of(own) if frame is None else frame
+        made.append(Desk(session, Rows(shown, session.ids, **options)))
         return made[-1]
 
     yield make

@@ -31,7 +31,10 @@ class Page:
         return self.get(f"state?client={self.name}").json()
 
     def send(self, path, attempt=None, **values):
-        body = {"client": self.name, "attempt": attempt or uuid.uuid4().hex}
+        body = {
+            "client": self.name,
+            "attempt": attempt or f"{self.name}-{uuid.uuid4().hex}",
+        }
         if self.who is not None:
             body["who"] = self.who
         return self.http.post(f"/api/{path}", json={**body, **values})

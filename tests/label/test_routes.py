@@ -109,7 +109,72 @@ class TestAnswers:
         assert page.send("redo").json()["state"]["status"]["n_answers"] == 1
         later = Page(make_desk())
         assert later.send("undo").json()["state"]["status"]["n_answers"] == 0
-        assert later.send("undo").json()["result"] == {"undone": 0}
+        assert later.send("undo").json()["result"]["undone"] == 0
+
+    def test_an_undo_takes_an_answer_back_with_its_flag(self, page, make_desk):
+        question = page.state()["question"]
+        page.answer("different", note="flagged")
+        done = page.send("undo").json()
+        assert done["state"]["question"]["id"] == question["id"]
+        assert done["state"]["status"]["n_answers"] == 0
+        assert page.send("undo").json()["result"]["undone"] == 0
+        assert page.send("redo").json()["state"]["status"]["n_answers"] == 1
+        later = Page(make_desk())
+        assert [e["note"] for e in later.get("answers").json()["events"]] == ["flagged"]
+
+    def test_an_undo_takes_back_what_the_same_person_did(self, page, make_desk):
+        ann, ben = (Page(page.desk, name, who=name) for name in ("Ann", "Ben"))
+        first = ann.state()["question"]
+        ann.answer("different")
+        ben.answer("different")
+        assert ann.send("undo").json()["state"]["question"]["id"] == first["id"]
+        (left,) = page.state()["last"]
+        assert left["who"] == "Ben"
+        assert ann.send("undo").json()["result"] == {"undone": 0, "whose": "Ben"}
+        assert ben.send("redo").json()["result"] == {"undone": 0, "whose": "Ann"}
+        later = Page(make_desk(), "new", who="Ann")
+        assert later.send("redo").json()["result"]["undone"] == 1
+        assert {last["who"] for last in later.state()["last"]} == {"Ann", "Ben"}
+
+    def test_pages_without_names_take_back_their_own(self, page):
+        other = Page(page.desk, "other")
+        page.answer("different")
+        other.answer("different")
+        page.state()
+        page.send("undo")
+        assert page.send("undo").json()["result"]["whose"] == "another page"
+        page.desk.leave("other")  # nobody is there to take it back
+        assert page.send("undo").json()["result"]["undone"] == 1
+
+    def test_an_answer_about_rows_that_moved_is_refused(self, page, make_desk):
+        question = page.state()["question"]
+        n_rows = len(X)
+        for rows in ([*range(1, n_rows), 0], range(2)):
+            later = Page(make_desk(n_clusters=2, rows=rows))
+            refused = later.answer("same", question)
+            assert refused.status_code == 409 and "changed" in refused.json()["error"]
+            assert refused.json()["state"]["question"] is not None
+            assert words_of(later.desk) == []
+        assert Page(make_desk()).answer("same", question).status_code == 200
+
+    def test_an_undo_after_rows_are_gone_is_done(self, page, make_desk):
+        question = page.state()["question"]
+        page.answer("different")
+        gone = question["left"]["row"]
+        later = Page(make_desk(rows=[row for row in range(len(X)) if row != gone]))
+        done = later.send("undo")
+        assert done.status_code == 200 and done.json()["result"]["undone"] == 1
+        assert words_of(later.desk) == ["different"]
+
+    def test_questions_of_long_ago_are_recalled_not_kept(self, page, monkeypatch):
+        monkeypatch.setattr("linkwise.label._desk._MAX_ASKED", 3)
+        first = page.state()["question"]
+        for _ in range(6):
+            page.answer("unsure")
+        assert len(page.desk._asked) == 3
+        for _ in range(6):
+            page.send("undo")
+        assert page.answer("same", first).status_code == 200
 
     def test_a_note_and_the_criterion_stay(self, page, make_desk):
         page.answer("same", note="look again")

@@ -33,11 +33,11 @@ from linkwise.active._state import (
     WORDS,
     State,
     apply,
+    done_and_undone,
     pack,
     pair,
     replay,
 )
-from linkwise.active._state import undone_events as _undone
 from linkwise.active._status import Status, status_of
 from linkwise.active._strategies import (
     STRATEGIES,
@@ -262,9 +262,13 @@ class Session(Corrections):
 
     def _question(self, i: int, j: int, kind: str = "pair", of: int = 0) -> Question:
         p = p_of(self._view(), i, j)
-        name = f"{len(self.log.events)}:{i}:{j}"
+        name = f"{len(self.log.events)}:{i}:{j}:{self._ends_digest(i, j)}"
         name += f":{of}" if kind == "again" else ""
         return Question(i, j, name, kind, None if np.isnan(p) else round(p, 6))
+
+    def _ends_digest(self, i: int, j: int) -> str:
+        """Return a few letters by which other rows in the same places are known."""
+        return _digest([self._name(i), self._name(j)])[:12]
 
     def is_open(self, question: Question) -> bool:
         """Tell whether the answer to a question is still to be had."""
@@ -283,13 +287,23 @@ class Session(Corrections):
         return state.known.relation(*ends) is None
 
     def recall(self, name: str) -> Question:
-        """Return the question of an id, which an earlier run may have asked."""
+        """Return the question of an id, which an earlier run may have asked.
+
+        Raises
+        ------
+        LookupError
+            If other rows are in the places of those that were asked about.
+        """
         try:
-            _, i, j, *of = map(int, name.split(":"))
+            _, i_text, j_text, digest, *of = name.split(":")
+            i, j = int(i_text), int(j_text)
+            of = [str(int(number)) for number in of]
         except ValueError:
             raise ValueError(f"question={name!r} is no id of a question.") from None
-        if not 0 <= i < len(self.ids) or not 0 <= j < len(self.ids) or i == j:
+        if i < 0 or j < 0 or i == j or len(of) > 1:
             raise ValueError(f"question={name!r} names no two rows.")
+        if max(i, j) >= len(self.ids) or digest != self._ends_digest(i, j):
+            raise LookupError(f"question={name!r}: the rows have changed.")
         is_known = self._state.known.relation(i, j) is not None
         return Question(i, j, name, "again" if of else "proof" if is_known else "pair")
 
@@ -334,6 +348,7 @@ class Session(Corrections):
         *,
         who: str | None = None,
         weight: float = 1.0,
+        note: str = "",
     ) -> Told:
         """Take an answer; it is in the log when this returns.
 
@@ -347,6 +362,8 @@ class Session(Corrections):
             Who said it.
         weight : float, default=1.0
             What the pair counts in the fit.
+        note : str, optional
+            Written beside the answer; it goes when the answer is taken back.
 
         Returns
         -------
@@ -376,6 +393,7 @@ class Session(Corrections):
         }
         optional = {"who": who, "weight": None if weight == 1.0 else weight, "p": p}
         optional |= {"kind": None if kind == "pair" else kind, "question": name}
+        optional["note"] = note or None
         event |= {key: value for key, value in optional.items() if value is not None}
         if kind == "again" and name is not None:
             event["again"] = int(name.split(":")[-1])
@@ -573,22 +591,32 @@ class Session(Corrections):
 
     # Taking back
 
-    def undo(self, n: int = 1) -> int:
-        """Take the last n answers or corrections back; return how many there were."""
-        return self._go("undo", n)
+    def undo(self, n: int = 1, *, event: int | None = None) -> int:
+        """Take the last n answers or corrections back; return how many there were.
 
-    def redo(self, n: int = 1) -> int:
+        With ``event`` that one alone is taken back, whatever came after it.
+        """
+        return self._go("undo", n, event)
+
+    def redo(self, n: int = 1, *, event: int | None = None) -> int:
         """Bring back what ``undo`` took; return how many there were."""
-        return self._go("redo", n)
+        return self._go("redo", n, event)
 
-    def _go(self, way: str, n: int) -> int:
+    def undoable(self, way: str = "undo") -> list[int]:
+        """Return the events that "undo" or "redo" could take now, the next first."""
+        done, undone = done_and_undone(self.log.events)
+        return (done if way == "undo" else undone)[::-1]
+
+    def _go(self, way: str, n: int, of: int | None) -> int:
         if n < 1:
             raise ValueError(f"n={n!r}: it must be at least 1.")
-        before = _undone(self.log.events)
-        after = _undone([*self.log.events, {"event": way, "n": n}])
-        n_changed = len(before ^ after)
+        found = self.undoable(way)
+        if of is None:
+            n_changed, what = min(n, len(found)), {}
+        else:
+            n_changed, what = int(of in found), {"of": int(of)}
         if n_changed:
-            self._write(event=way, n=n_changed)
+            self._write(event=way, n=n_changed, **what)
             self._state = replay(self.log.events, len(self.ids), self._row_of)
             self._rejudge()
         return n_changed

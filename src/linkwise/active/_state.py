@@ -147,27 +147,51 @@ def undone_events(events: list[dict[str, Any]]) -> set[int]:
 
 def _taken_back(events: list[dict[str, Any]]) -> dict[int, int]:
     """Return the events that were taken back, and by which others."""
+    return _stacks(events)[2]
+
+
+def done_and_undone(events: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
+    """Return what an undo and what a redo could take now, the next one last."""
+    return _stacks(events)[:2]
+
+
+def _stacks(
+    events: list[dict[str, Any]],
+) -> tuple[list[int], list[int], dict[int, int]]:
     done: list[int] = []
     undone: list[int] = []
     found: dict[int, int] = {}
     for number, event in enumerate(events):
         if event["event"] == "undo":
-            for _ in range(min(event["n"], len(done))):
-                undone.append(done.pop())
-                found[undone[-1]] = number
+            for of in _taken(done, event):
+                undone.append(of)
+                found[of] = number
         elif event["event"] == "redo":
-            for _ in range(min(event["n"], len(undone))):
-                done.append(undone.pop())
-                del found[done[-1]]
+            for of in _taken(undone, event):
+                done.append(of)
+                del found[of]
         elif event["event"] in UNDOABLE:
             done.append(number)
             undone.clear()  # what was taken back before stays so
-    return found
+    return done, undone, found
+
+
+def _taken(stack: list[int], event: dict[str, Any]) -> list[int]:
+    """Take what an undo or redo is about from a stack: the last ones, or one of it."""
+    of = event.get("of")
+    if of is None:
+        return [stack.pop() for _ in range(min(event["n"], len(stack)))]
+    if of not in stack:
+        return []
+    stack.remove(of)
+    return [of]
 
 
 def apply(state: State, number: int, event: dict[str, Any]) -> None:
     """Bring a state up to date with one more event."""
     kind = event["event"]
+    if event.get("note"):
+        state.notes[number] = event["note"]
     if kind in ("session", "rows"):
         state.names_then = event.get("names")
     elif kind == "answer":

@@ -53,6 +53,10 @@ class Given:
             )
         return value
 
+    def who(self, desk: Desk) -> str | None:
+        """Return whose page has sent it."""
+        return self.text("who", desk.who or "") or None
+
     def number(self, name: str) -> int:
         """Return a whole number."""
         value = self.values.get(name)
@@ -148,7 +152,7 @@ class _Routes:
         def act(given: Given) -> Response:
             desk, client = self.desk, given.text("client")
             attempt = given.text("attempt")
-            who = given.text("who", desk.who or "") or None
+            who = given.who(desk)
             with desk.lock:
                 if desk.session.done(attempt) is not None:
                     result = {"repeated": True}
@@ -156,9 +160,9 @@ class _Routes:
                     with desk.session.signed(who, attempt):
                         try:
                             result = action(desk, client, given)
-                        except LateError:
+                        except LateError as error:
                             state = desk.state(client)
-                            late = {"error": _LATE, "state": state}
+                            late = {"error": str(error), "state": state}
                             return JSONResponse(late, 409)
                 state = desk.state(client)
             desk.tell()
@@ -249,9 +253,6 @@ class _Routes:
         return StreamingResponse(news(), media_type="text/event-stream")
 
 
-_LATE = "Somebody has settled this pair meanwhile; here is the next one."
-
-
 def _resolve(desk: Desk, client: str, given: Given) -> Any:
     wrong = None if given.values.get("wrong") is None else given.number("wrong")
     return desk.resolve(given.number("conflict"), given.text("choice"), wrong)
@@ -279,8 +280,8 @@ _ACTIONS: dict[str, Callable[[Desk, str, Given], Any]] = {
     "answer": lambda desk, client, given: desk.answer(
         client, given.text("question"), given.text("answer"), given.text("note", "")
     ),
-    "undo": lambda desk, client, given: desk.undo(client, "undo"),
-    "redo": lambda desk, client, given: desk.undo(client, "redo"),
+    "undo": lambda desk, client, given: desk.undo(client, "undo", given.who(desk)),
+    "redo": lambda desk, client, given: desk.undo(client, "redo", given.who(desk)),
     "change": lambda desk, client, given: desk.change(
         given.number("event"), given.text("answer")
     ),

@@ -27,6 +27,8 @@ _N_LAST = 10
 _ABSENT = 600.0
 # Pages that have questions of their own.
 _MAX_PAGES = 20
+# Questions that are kept with what was expected of them.
+_MAX_ASKED = 1_000
 # Corrections of clusters, and what they are called with.
 _CORRECTIONS = ("merge", "split", "move", "confirm", "rename")
 NO_LABEL = 65_535
@@ -35,8 +37,15 @@ _WORDS = {True: "same", False: "different", None: "unsure"}
 _ROW_MAP: Any = row_map
 
 
+_LATE = "Somebody has settled this pair meanwhile; here is the next one."
+_OTHER_ROWS = "The data have changed, and other rows are in these places; look again."
+
+
 class LateError(Exception):
-    """An answer to a question that was settled meanwhile."""
+    """An answer to a question that was settled meanwhile, or is about other rows."""
+
+    def __init__(self, text: str = _LATE) -> None:
+        super().__init__(text)
 
 
 class Desk:
@@ -63,6 +72,7 @@ class Desk:
         # Questions that pages show now, and when those were last heard of.
         self._shown: dict[str, tuple[Question | None, float]] = {}
         self._asked: dict[str, Question] = {}
+        self._row_of = {name: row for row, name in enumerate(session.ids.tolist())}
         self._map = self._mapped(None)
         self._traits: dict[int, list[str]] = {}
         self._n_fitted = -1
@@ -157,6 +167,8 @@ class Desk:
         self._shown[client] = (question, time.monotonic())
         if question is not None:
             self._asked[question.id] = question
+        while len(self._asked) > _MAX_ASKED:  # the session recalls older ones
+            self._asked.pop(next(iter(self._asked)))
 
     def _next(self, others: list[Question]) -> Question | None:
         """Return a question that no other page shows, if there is one."""
@@ -261,12 +273,13 @@ class Desk:
 
     def answer(self, client: str, name: str, word: str, note: str = "") -> Any:
         """Take an answer to a question."""
-        question = self._asked.get(name) or self.session.recall(name)
+        try:
+            question = self._asked.get(name) or self.session.recall(name)
+        except LookupError:
+            raise LateError(_OTHER_ROWS) from None
         if not self.session.is_open(question):
             raise LateError
-        told = self.session.tell(question, word)
-        if note:
-            self.session.note(told.event, note)
+        told = self.session.tell(question, word, note=note)
         self._shown.pop(client, None)
         self._fit_if_due()
         return {
@@ -276,24 +289,49 @@ class Desk:
             "expected": question.p_same,
         }
 
-    def undo(self, client: str, way: str = "undo") -> Any:
-        """Take the last thing back, or bring it back; its question comes again."""
-        before = self.session.history
-        n_changed = self.session.undo() if way == "undo" else self.session.redo()
+    def undo(self, client: str, way: str = "undo", who: str | None = None) -> Any:
+        """Take the last thing of a person back, or bring it back.
+
+        The question of an answer that is taken back comes again.
+        """
+        events, found = self.session.log.events, self.session.undoable(way)
+        number = next((n for n in found if self._is_own(events[n], client, who)), None)
+        if number is None:
+            whose = events[found[0]].get("who", "another page") if found else None
+            return {"undone": 0, "whose": whose}
+        event = events[number]
+        go = self.session.undo if way == "undo" else self.session.redo
+        n_changed = go(event=number)
         self._shown.pop(client, None)
-        if not n_changed:
-            return {"undone": 0}
-        now = self.session.history
-        moved = before["event"][before["active"].to_numpy() != now["active"].to_numpy()]
-        event = self.session.log.events[int(moved.iloc[0])] if len(moved) else {}
-        name = event.get("question")
-        if way == "undo" and name is not None:
-            question = self._asked.get(name) or self.session.recall(name)
-            if self.session.is_open(question):
-                self._show(client, question)
-        if event.get("event") in _CORRECTIONS:
+        question = self._question_of(event) if way == "undo" else None
+        if question is not None and self.session.is_open(question):
+            self._show(client, question)
+        if event["event"] in _CORRECTIONS:
             self.worker.want()
-        return {"undone": n_changed, "what": event.get("event")}
+        return {"undone": n_changed, "what": event["event"]}
+
+    def _is_own(self, event: dict[str, Any], client: str, who: str | None) -> bool:
+        """Tell whether a page may take an event back: not what others have done.
+
+        An event without a name is anybody's, unless another open page has sent it.
+        """
+        attempt = event.get("attempt", "")
+        if attempt.startswith(f"{client}-"):
+            return True
+        others = [name for name in list(self._shown) if name != client]
+        if any(attempt.startswith(f"{name}-") for name in others):
+            return who is not None and event.get("who") == who
+        return event.get("who") in (None, who)
+
+    def _question_of(self, event: dict[str, Any]) -> Question | None:
+        """Return the question of an answer, None if its rows are gone."""
+        if event.get("question") is None:
+            return None
+        i, j = (self._row_of.get(event[side]) for side in ("i", "j"))
+        if i is None or j is None:
+            return None
+        kind, p = event.get("kind", "pair"), event.get("p")
+        return Question(i, j, event["question"], kind, p)
 
     def change(self, event: int, answer: str) -> Any:
         """Give an earlier answer another meaning."""

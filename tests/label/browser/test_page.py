@@ -1,5 +1,6 @@
 """The page in a real browser, driven by keys."""
 
+import hashlib
 import json
 import time
 from itertools import combinations
@@ -148,8 +149,12 @@ def test_a_contradiction_is_shown_settled_and_taken_back(blobs):
     post = """fetch('/api/answer', {method: 'POST', headers: {'Content-Type':
     'application/json', Authorization: 'Bearer ' +
     sessionStorage.getItem('linkwise-token')}, body: JSON.stringify({client: 't',
-    attempt: 'one', question: arguments[0], answer: 'different'})})"""
-    assert served.js(f"await {post}.then((a) => a.status)", f"1:{i}:{j}") == 200
+    attempt: String(Math.random()), question: arguments[0], answer: 'different'})})"""
+    names = (f"r{i}", f"r{j}")
+    digest = hashlib.sha256("\x1f".join(names).encode()).hexdigest()[:12]
+    status = f"await {post}.then((a) => a.status)"
+    assert served.js(status, f"1:{i}:{j}:{'0' * 12}") == 409  # other rows
+    assert served.js(status, f"1:{i}:{j}:{digest}") == 200
     served.until(lambda: "the opposite follows" in served.text("#ask-card"))
     assert len(served.js("[...document.querySelectorAll('.chain li')]")) == 2
     served.press("2")  # the first of the chain is wrong

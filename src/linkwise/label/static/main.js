@@ -52,7 +52,10 @@ function show(pane) {
 
 async function go(way) {
   const { result, state } = await post(way);
-  say(result.undone ? (way === "undo" ? "Taken back." : "Brought back.") : "Nothing there.");
+  const nothing = result.whose ? `Nothing of yours there: the last was done by ${result.whose}.` : "Nothing there.";
+  const said = result.undone ? (way === "undo" ? "Taken back." : "Brought back.") : nothing;
+  if (result.whose) banner(said);
+  say(said);
   store.set(state);
 }
 
