@@ -185,6 +185,33 @@ class TestContradictions:
         assert session.answers[3] == (0, 2, True) and session.conflicts() == []
 
 
+class TestTakingBack:
+    def test_one_event_alone_whatever_came_after_it(self, tmp_path):
+        session = session_of(log=tmp_path / "log.jsonl")
+        first = session.tell((0, 1), "same", note="look again").event
+        session.tell((1, 2), "different")
+        assert session.undoable() == [first + 1, first]
+        assert session.undo(event=first) == 1
+        assert session.undo(event=first) == session.undo(event=77) == 0
+        assert session.constraints_ == Constraints([], [(1, 2)])
+        assert session.undoable("redo") == [first]
+        assert session.redo(event=first) == 1
+        assert session.constraints_ == Constraints([(0, 1)], [(1, 2)])
+        assert session.history["note"].tolist() == ["look again", ""]
+        session.undo(event=first)
+        session.close()
+        with session_of(log=tmp_path / "log.jsonl") as later:
+            assert later.undoable() == [first + 1]
+
+    def test_a_question_is_recalled_for_the_same_rows_only(self):
+        names = [f"r{row}" for row in range(45)]
+        question = session_of(ids=names).ask()
+        recalled = session_of(ids=names).recall(question.id)
+        assert (recalled.i, recalled.j) == (question.i, question.j)
+        with pytest.raises(LookupError, match="the rows have changed"):
+            session_of(ids=names[1:] + names[:1]).recall(question.id)
+
+
 class TestCorrections:
     @pytest.fixture
     def session(self):
