@@ -270,6 +270,15 @@ class TestCorrections:
         assert session.constraints_.n_conflicts == 0
         assert session.constraints_.n_must_link <= before + 1
 
+    def test_rows_that_came_later_are_moved_out_of_no_cluster(self, tmp_path):
+        log, names = tmp_path / "log.jsonl", [f"r{i}" for i in range(45)]
+        with Session(X[:40], FIXED, ids=names[:40], log=log) as session:
+            run(session, Truth(Y), 8)
+        with session_of(ids=names, log=log) as session:
+            assert session.labels_[44] == -1
+            session.move(["r44"], int(session.labels_[0]))
+            assert [same for _, _, same in session.log.events[-1]["pairs"]] == [True]
+
     def test_confirm_ties_and_parts(self, session):
         before = session.constraints_
         session.confirm(int(session.labels_[0]), complete=True)

@@ -5,13 +5,18 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
+from linkwise import ConstrainedKernelKMeans
+from linkwise.active import Session
 from linkwise.cli import _ask
+from linkwise.cli._data import Table
+from linkwise.cli._screen import Screen
 
 N = 30
 
@@ -126,6 +131,55 @@ def test_every_key_has_one_meaning():
     assert len(keys) == len(set(keys))
 
 
+def test_results_do_not_replace_the_log(linkwise, flowers):
+    ask(linkwise, *BASE, "--log", "x.csv", answers="y\nq\n")
+    before = Path("x.csv").read_bytes()
+    done = ask(linkwise, *BASE, "--log", "x.csv", "--pairs-out", "x.csv", answers="q\n")
+    assert done.exit_code == 2 and "another file of this command" in done.stderr
+    assert Path("x.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sent, keys",
+    [
+        (b"\x1b[Aq", ["\x1b[A", "q"]),
+        (b"\x1bOBy", ["\x1bOB", "y"]),
+        (b"\x1b[1;5Cn", ["\x1b[1;5C", "n"]),
+        (b"\x1bq", ["\x1bq"]),
+        (b"\x1b", ["\x1b"]),
+        (b"\xc3y", ["\xc3", "y"]),
+    ],
+)
+def test_arrows_are_one_key_each_and_no_answer(sent, keys):
+    pytest.importorskip("termios")
+    end, other = os.pipe()
+    os.write(other, sent)
+    assert [_ask._key(end) for _ in keys] == keys
+    os.close(other)
+    assert _ask._key(end) == ""
+    os.close(end)
+
+
+def test_a_gap_of_any_kind_is_an_empty_cell():
+    gaps = {"a": pd.array([1, None], dtype="Int64"), "b": ["x", None], "c": [1, np.nan]}
+    table = Table(Path(), pd.DataFrame(gaps), True)
+    assert [_ask._cell(table, 1, name) for name in "abc"] == ["", "", ""]
+    assert [_ask._cell(table, 0, name) for name in "abc"] == ["1", "x", "1.0"]
+
+
+def test_who_leaves_in_a_contradiction_leaves():
+    X, _ = make_blobs(N, centers=3, random_state=1)
+    session = Session(X, ConstrainedKernelKMeans(3))
+    for i, j in [(0, 1), (1, 2)]:
+        session.tell((i, j), "same")
+    conflict = session.tell((0, 2), "different").conflict
+    paint = _ask._Pipe(Table(Path(), pd.DataFrame(X), True), [], Screen(quiet=True))
+    assert not _ask._settle(session, conflict, paint, lambda: "quit")
+    assert session.conflicts() == [conflict]
+    assert _ask._settle(session, conflict, paint, lambda: "same")
+    assert session.conflicts() == []
+
+
 def test_in_a_terminal_single_keys_answer(linkwise, flowers):
     pty = pytest.importorskip("pty")
     command = [sys.executable, "-m", "linkwise", "ask", "flowers.csv", *BASE]
@@ -134,7 +188,7 @@ def test_in_a_terminal_single_keys_answer(linkwise, flowers):
         os.environ.update(TERM="xterm", COLUMNS="80")
         os.execv(sys.executable, command)
     shown, deadline = b"", time.monotonic() + 90
-    keys = [b"y", b"n", b"z", b"n", b"q"]
+    keys = [b"\x1b[Ay", b"n", b"z", b"n", b"q"]
     n_questions = 0
     while time.monotonic() < deadline:
         try:

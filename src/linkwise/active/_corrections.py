@@ -52,7 +52,7 @@ class Corrections:
         left = {
             c: self._medoid(np.setdiff1d(np.flatnonzero(labels == c), chosen))
             for c in np.unique(labels[chosen]).tolist()
-            if c != to
+            if c != to and c >= 0
         }
         pairs = []
         for row in chosen.tolist():

@@ -1,6 +1,8 @@
 """The command ``linkwise ask``: one pair at a time, in a terminal or through a pipe."""
 
 import json
+import os
+import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +16,13 @@ import typer
 from linkwise.cli._data import Table
 from linkwise.cli._outputs import Writer, check_outputs, labels_writer, write_all
 from linkwise.cli._screen import Screen, counted
-from linkwise.cli._sessions import SessionJob, beside, open_session, pairs_writer
+from linkwise.cli._sessions import (
+    SessionJob,
+    beside,
+    inputs_of,
+    open_session,
+    pairs_writer,
+)
 
 # Keys, what they mean and what is shown for them; lines of a pipe may have the words.
 KEYS = {
@@ -24,6 +32,8 @@ KEYS = {
     "undo": ("z\x7f\x08", "z", "undo"),
     "quit": ("q\x1b\x03\x04", "q", "quit"),
 }
+# Seconds within which letters are of one key.
+_SAME_KEY = 0.05
 # Letters of a cell that are shown.
 _MAX_LETTERS = 600
 
@@ -41,7 +51,7 @@ def run_ask(job: AskJob, screen: Screen) -> None:
     """Ask until nothing is left, it is enough, or the person leaves."""
     pairs_out = job.pairs_out or beside(job.data, ".pairs.csv")
     outputs = [pairs_out, *([job.out] if job.out else [])]
-    check_outputs(outputs, [job.data, *([job.pairs] if job.pairs else [])])
+    check_outputs(outputs, inputs_of(job))
     opened = open_session(job, screen)
     session, table = opened.session, opened.table
     with session:
@@ -105,7 +115,8 @@ def _converse(
             told = session.tell(question, word, who=job.who)
             n_told += 1
             if told.conflict is not None:
-                _settle(session, told.conflict, paint, read)
+                if not _settle(session, told.conflict, paint, read):
+                    return
             else:
                 paint.follow(word, told.n_implied)
             n_all = session.status().n_answers
@@ -121,27 +132,33 @@ def _converse(
                     paint.say("You may stop now (q), or go on.")
 
 
-def _settle(session: Any, conflict: Any, paint: Any, read: Callable[[], str]) -> None:
-    """Show the chain of a contradiction, and let the person choose."""
+def _settle(session: Any, conflict: Any, paint: Any, read: Callable[[], str]) -> bool:
+    """Show the chain of a contradiction; return False if the person leaves.
+
+    It is open then, and neither settled nor forgotten.
+    """
     paint.conflict(conflict, session)
     for answer in conflict.chain:
         paint.again(answer, session)
         word = read()
-        if word in ("quit", "undo"):
+        if word == "quit":
+            return False
+        if word == "undo":
             break
         if word in ("same", "different") and (word == "same") != answer.is_same:
             session.resolve(conflict, "that", answer)
             paint.say("Changed; the new answer counts.")
-            return
+            return True
     session.resolve(conflict, "aside")
     paint.say("The new answer is set aside; the others count.")
+    return True
 
 
 def _cell(table: Table, row: int, name: str) -> str:
     frame = table.frame
     at = [str(column) for column in frame.columns].index(name)
-    value: Any = frame.iloc[row, at]
-    text = "" if value is None or value != value else str(value)
+    is_gap = frame.iloc[[row], at].isna().iloc[0]
+    text = "" if is_gap else str(frame.iloc[row, at])
     # What steers a terminal is shown, not done.
     text = "".join(c if c.isprintable() else " " for c in text)
     return text if len(text) <= _MAX_LETTERS else text[:_MAX_LETTERS] + " ..."
@@ -230,11 +247,11 @@ class _Terminal(_Pipe):
 
     def _read_key(self) -> str:
         while True:
-            key = sys.stdin.read(1)
+            key = _key(sys.stdin.fileno())
             if not key:
                 return "quit"
             for meaning, (keys, _, _) in KEYS.items():
-                if key.lower() in keys:
+                if len(key) == 1 and key.lower() in keys:
                     typer.echo(f"  {meaning}")
                     return meaning
 
@@ -263,6 +280,25 @@ class _Terminal(_Pipe):
         console.print(grid)
         keys = "   ".join(f"[{key}] {name}" for _, key, name in KEYS.values())
         console.print(Text(keys, style="bold"))
+
+
+def _key(descriptor: int) -> str:
+    """Return the next key of a terminal; arrows and the like are several letters."""
+    key = os.read(descriptor, 1)
+    if key != b"\x1b" or not _has_more(descriptor):
+        return key.decode("latin-1")
+    key += os.read(descriptor, 1)
+    if key[1:] in (b"[", b"O"):
+        while _has_more(descriptor):
+            key += os.read(descriptor, 1)
+            if b"@" <= key[-1:] <= b"~":
+                break
+    return key.decode("latin-1")
+
+
+def _has_more(descriptor: int) -> bool:
+    """Tell whether a terminal sends on at once, which no person does."""
+    return bool(select.select([descriptor], [], [], _SAME_KEY)[0])
 
 
 def _marked(text: str, other: str) -> Any:

@@ -15,7 +15,8 @@ from linkwise.cli._screen import Screen, counted
 from linkwise.cli._sessions import (
     Opened,
     SessionJob,
-    beside,
+    inputs_of,
+    log_of,
     open_session,
     result_writers,
 )
@@ -57,7 +58,7 @@ def run_label(job: LabelJob, screen: Screen) -> None:
             raise BadInputError(f"--merge {path}: there is no such file.")
     if job.export is not None:
         _check_folder(job)
-    log = job.log or beside(job.data, ".linkwise.jsonl")
+    log = log_of(job)
     if job.export is not None and not job.merge and not log.exists():
         raise BadInputError(_NO_ANSWERS.format(log))
     if needs_page and not screen.quiet:
@@ -90,7 +91,7 @@ def _check_folder(job: LabelJob) -> None:
     if folder.exists() and not folder.is_dir():
         raise BadInputError(f"--export {folder}: it is a file; give a folder.")
     if folder.is_dir():
-        check_outputs([folder / name for name in _FILES], [job.data])
+        check_outputs([folder / name for name in _FILES], inputs_of(job))
     elif not folder.resolve().parent.is_dir():
         raise BadInputError(
             f"--export {folder}: there is no folder {folder.resolve().parent}."

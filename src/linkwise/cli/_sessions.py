@@ -48,6 +48,16 @@ def beside(data: Path, ending: str) -> Path:
     return stem.with_name(stem.name + ending)
 
 
+def log_of(job: SessionJob) -> Path:
+    """Return the log of a session."""
+    return job.log or beside(job.data, ".linkwise.jsonl")
+
+
+def inputs_of(job: SessionJob) -> list[Path]:
+    """Return the files that results must not replace."""
+    return [job.data, log_of(job), *([job.pairs] if job.pairs else [])]
+
+
 def open_session(job: SessionJob, screen: Screen) -> Opened:
     """Return the session of a data file, which goes on where its log ends."""
     from linkwise.active import LogError, Session
@@ -72,7 +82,7 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
             features,
             model,
             ids=table.ids,
-            log=job.log or beside(job.data, ".linkwise.jsonl"),
+            log=log_of(job),
             constraints=None if known is None else _by_id(known, table),
             random_state=job.seed,
         )
