@@ -43,7 +43,7 @@ def test_a_model_file_gives_the_same_page_again(fitted):
 
 def test_pairs_may_be_left_out_and_the_page_named(fitted):
     fitted.ok(*REPORT, "--out", "other.html")
-    assert "Give some pairs" in text_of(fitted.folder / "other.html")
+    assert "Give the pairs to the report" in text_of(fitted.folder / "other.html")
 
 
 def test_rows_that_were_not_in_the_fit_are_predicted(fitted):

@@ -15,6 +15,7 @@ from sklearn.datasets import load_wine
 from linkwise import Constraints, KernelCSC, MahalanobisCSC, table_pipeline
 from linkwise.kernels import PairKernel
 from linkwise.plots import report_page
+from linkwise.plots._cluster_display import labels_of
 
 HOSTILE = '"><script>alert(1)</script><img src=//evil.example/x onerror=x>\x00'
 VOID = {"meta", "img", "wbr", "rect", "path"}
@@ -214,7 +215,38 @@ def test_any_kind_of_model_and_rows_has_a_page(wine, no_pictures):
         text = read(report_page(model, rows, given, table=shown)).text
         assert "Typical rows" in text
     assert "their clusters are predicted" in text
-    assert "Give some pairs" in text
+    assert "Give the pairs to the report" in text
+    plain = report_page(None, X, labels=np.arange(178) % 2)
+    assert "Give some pairs" in read(plain).text
+
+
+def test_rows_of_the_fit_are_known_again_and_no_others(no_pictures):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(57, 3)), rng.normal(9.0, 1.0, (3, 3))])
+    pairs = Constraints([(0, 1), (57, 58)], [(0, 57)])
+    # Nearly all rows are in one cluster, whatever their order.
+    model = KernelCSC(2, n_candidates=20, random_state=0).fit(X, constraints=pairs)
+    other = X[::-1]
+    assert "predicted" not in read(report_page(model, X, pairs)).text
+    assert "predicted" in read(report_page(model, other, None)).text
+    np.testing.assert_array_equal(labels_of(model, other), model.predict(other))
+
+
+@pytest.mark.parametrize("final_step", ["soft", "hard"])
+def test_a_report_shows_the_labels_of_a_final_step(final_step, no_pictures):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 2)), rng.integers(3, size=60)
+    pairs = Constraints.sample(y, 40, random_state=0)
+    model = KernelCSC(3, n_candidates=10, final_step=final_step, random_state=0)
+    model.fit(X, constraints=pairs)
+    assert (model.predict(X) != model.labels_).any()
+    np.testing.assert_array_equal(labels_of(model, X), model.labels_)
+
+
+def test_labels_that_are_none_are_refused():
+    for labels in ([0, 0, 1, -2], [0.0, 0.0, 1.0, 1.0], list("aabb")):
+        with pytest.raises(ValueError, match="labels has shape"):
+            report_page(None, np.eye(4), labels=labels)
 
 
 def test_labels_that_somebody_has_corrected_are_not_predictions(wine, no_pictures):

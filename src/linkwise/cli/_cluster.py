@@ -109,9 +109,13 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
         writers.append((job.model, model_writer(with_preparation(preparation, model))))
+    failure: Exception | None = None
     if job.report is not None:
-        page = report_of(model, features, pairs, job.pairs, table, notes, screen)
-        writers.append((job.report, bytes_writer(page)))
+        try:
+            page = report_of(model, features, pairs, job.pairs, table, notes, screen)
+            writers.append((job.report, bytes_writer(page)))
+        except Exception as error:  # what took long is kept
+            failure = error
 
     found: Any = getattr(model, "n_clusters_", job.n_clusters)
     n_clusters = int(found)
@@ -140,10 +144,12 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "seconds": time.perf_counter() - start,
         "labels": str(job.out),
         "model": None if job.model is None else str(job.model),
-        "report": None if job.report is None else str(job.report),
+        "report": None if job.report is None or failure else str(job.report),
     }
     sections = _sections(values, search_line(model, fit_seconds))
     write_all(writers, lambda: screen.report(values, sections))
+    if failure is not None:
+        raise failure
 
 
 def with_preparation(preparation: Any, model: Any) -> Any:

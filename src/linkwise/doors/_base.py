@@ -33,6 +33,7 @@ from linkwise.doors._data import (
     is_numeric,
     is_several,
     n_rows,
+    row_marks,
     rows_of,
 )
 from linkwise.doors._warn import warn_caller
@@ -242,7 +243,21 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
                 ConstraintWarning,
             )
         rng = as_generator(getattr(self, "random_state", 0))
+        self._row_marks = row_marks(data)
         return FitInput(X, y, data, sample_weight, pairs, closure, rng)
+
+    def _is_fitted_to(self, X):
+        """Tell whether X are the rows of the fit in the same order."""
+        marks = getattr(self, "_row_marks", None)
+        if marks is None:
+            return False
+        data = self._check_data(X, reset=False)
+        found = row_marks(data)
+        return (
+            n_rows(data) == len(self.labels_)
+            and found.shape == marks.shape
+            and np.allclose(found, marks, rtol=1e-6, atol=1e-9)
+        )
 
     def _fit_in_one_task(self, given, cluster, max_parts=0):
         """Set what ``cluster(given)`` returns; callbacks see one task.

@@ -64,7 +64,13 @@ def advice_on(found: Findings) -> list[Advice]:
 
 
 def _no_pairs(found: Findings) -> Iterator[Advice]:
-    if found.n_pairs == 0:
+    if found.n_pairs == 0 and found.had_pairs:
+        yield Advice(
+            "Give the pairs to the report",
+            "The model was made with pairs, but the report has none: with them "
+            "(--constraints) it shows which hold and which rows they are about.",
+        )
+    elif found.n_pairs == 0:
         yield Advice(
             "Give some pairs",
             "Without pairs nothing says which of many possible clusterings you mean, "

@@ -17,8 +17,6 @@ from linkwise.plots._words import counted
 
 # Pairs of a kind that are drawn: more would hide the rows.
 _N_LINES = 300
-# Rows by which it is seen whether rows are those of a fit.
-_N_TRIED = 2000
 # Clusters that the legend names.
 _N_NAMED = 12
 # Steps from the middle of a cluster to where its number may stand, in points.
@@ -303,32 +301,25 @@ def pairs_that_hold(
 
 
 def labels_of(model: Any, X: Any) -> Any:
-    """Return the clusters of rows: those of the fit if X are its rows, else predicted.
-
-    They are taken for the rows of the fit if there are as many, and nine of ten of
-    those that are tried would get the same cluster again.
-    """
+    """Return the clusters of rows: of the fit if they are its rows, else predicted."""
     own = model[-1] if hasattr(model, "steps") else model
     fitted = np.asarray(own.labels_)
-    parts = X if is_several(X) else [X]  # type: ignore[no-untyped-call]
-    n_rows = parts[0].shape[0] if hasattr(parts[0], "shape") else len(parts[0])
-    if not hasattr(own, "predict"):
-        if len(fitted) != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows, but the model was fitted to {len(fitted)} and "
-                "cannot predict others."
-            )
+    if is_fitted_to(model, X):
         return fitted
-    if len(fitted) != n_rows:
-        return np.asarray(model.predict(X))
-    some = np.arange(0, n_rows, -(-n_rows // _N_TRIED))
-    try:
-        predicted = np.asarray(model.predict(some_rows(X, some)))
-    except ValueError:
-        return fitted  # a chosen Gram matrix knows no rows but those of the fit
-    if np.mean(fitted[some] == predicted) < 0.9:
-        return np.asarray(model.predict(X))
-    return fitted
+    if not hasattr(own, "predict"):
+        raise ValueError(
+            f"X are not the {len(fitted)} rows that the model was fitted to, and it "
+            "cannot predict others."
+        )
+    return np.asarray(model.predict(X))
+
+
+def is_fitted_to(model: Any, X: Any) -> bool:
+    """Tell whether X are the rows that a model was fitted to, in the same order."""
+    own = model[-1] if hasattr(model, "steps") else model
+    if not hasattr(own, "_is_fitted_to"):  # another's does not know its rows again
+        return len(own.labels_) == (X.shape[0] if hasattr(X, "shape") else len(X))
+    return bool(own._is_fitted_to(X if own is model else model[:-1].transform(X)))
 
 
 def some_rows(X: Any, rows: IntArray) -> Any:

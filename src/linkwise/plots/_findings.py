@@ -10,7 +10,12 @@ import pandas as pd
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints import Conflict, Constraints
 from linkwise.estimators import centre_distances
-from linkwise.plots._cluster_display import labels_of, pairs_that_hold, some_rows
+from linkwise.plots._cluster_display import (
+    is_fitted_to,
+    labels_of,
+    pairs_that_hold,
+    some_rows,
+)
 from linkwise.plots._search_display import chosen_candidate
 
 # Contradictions that are explained.
@@ -20,7 +25,7 @@ _N_CONFLICTS = 20
 _IN_DOUBT = {"committee": 0.2, "border": 0.9}
 # Rows whose distances from centres are looked at: enough to find typical ones.
 _N_LOOKED_AT = 20_000
-# Share of rows with the labels of a fit, so that what it says of rows counts for them.
+# Share of rows that have the labels of the fit, so that its doubts are about them.
 _LEAST_AGREEMENT = 0.9
 
 
@@ -58,6 +63,7 @@ class Findings:
     search: Search | None
     disbelieved: pd.DataFrame  # columns i, j, kind, belief
     converged: bool
+    had_pairs: bool  # whether pairs chose the clusters, given here or not
 
     @property
     def n_rows(self) -> int:
@@ -114,7 +120,8 @@ class Findings:
     def in_doubt(self) -> BoolArray:
         """Which rows are in doubt."""
         with np.errstate(invalid="ignore"):
-            return self.doubt >= _IN_DOUBT[self.doubt_from]
+            is_doubtful = self.doubt >= _IN_DOUBT[self.doubt_from]
+        return is_doubtful & (self.labels >= 0)
 
     @cached_property
     def own_distance(self) -> FloatArray:
@@ -191,15 +198,14 @@ def findings_of(
         Clusters, where they are not those of the model.
     """
     own = model[-1] if hasattr(model, "steps") else model
-    found = np.asarray(labels_of(model, X) if labels is None else labels)
-    fitted = getattr(own, "labels_", None)
+    found = labels_of(model, X) if labels is None else _checked(labels)
     if found.max(initial=-1) < 0:
         raise ValueError("labels holds no cluster: all rows are in none (-1).")
     # Somebody may have moved a few rows since.
     is_of_fit = (
-        fitted is not None
-        and fitted.shape == found.shape
-        and bool(np.mean(fitted == found) >= _LEAST_AGREEMENT)
+        own is not None
+        and is_fitted_to(model, X)
+        and bool(np.mean(np.asarray(own.labels_) == found) >= _LEAST_AGREEMENT)
     )
     pairs = Constraints() if constraints is None else constraints
     doubt = getattr(own, "doubt_", None) if is_of_fit else None
@@ -215,6 +221,7 @@ def findings_of(
         search=_search_of(own),
         disbelieved=_disbelieved(own, is_of_fit, pairs, found),
         converged=bool(getattr(own, "converged_", True)),
+        had_pairs=bool(np.isfinite(getattr(own, "constraint_score_", np.nan))),
     )
 
 
@@ -242,11 +249,23 @@ def _distances(model: Any, X: Any, labels: IntArray, doubt: Any) -> FloatArray:
     return distances
 
 
+def _checked(labels: Any) -> IntArray:
+    found = np.asarray(labels)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min(initial=0) < -1:
+        raise ValueError(
+            f"labels has shape {found.shape}, dtype {found.dtype} and least value "
+            f"{found.min() if found.dtype.kind in 'iuf' and found.size else None}: it "
+            "must hold a whole number for each row, -1 for rows in no cluster."
+        )
+    return found
+
+
 def _nearness(distances: FloatArray, labels: IntArray) -> FloatArray:
     """Return how near rows are to another cluster: 1 at the border, 0 in the centre."""
-    own = np.where(labels >= 0, distances[np.arange(len(labels)), labels], np.nan)
+    rows, places = np.arange(len(labels)), np.maximum(labels, 0)
+    own = np.where(labels >= 0, distances[rows, places], np.nan)
     others = distances.copy()
-    others[np.arange(len(labels)), labels] = np.inf
+    others[rows, places] = np.inf
     nearest = others.min(axis=1, initial=np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(np.isfinite(nearest), own / nearest, 0.0)

@@ -201,6 +201,8 @@ def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
     how = "their columns"
     if hasattr(model, "kernel_weights_"):
         how = "the learnt kernel"
+    elif axes_of(model).startswith("kernel"):
+        how = "the kernel"
     elif hasattr(model, "feature_weights_"):
         how = "the learnt weights of their columns"
     yield (
