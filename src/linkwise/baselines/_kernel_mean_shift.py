@@ -63,9 +63,11 @@ def pair_costs(squared: FloatArray, is_must: BoolArray) -> FloatArray:
 def choose_width(lengths: FloatArray, is_must: BoolArray, median: float) -> float:
     """Return the width under which pairs of these lengths cost least.
 
-    Both kinds of pairs count as much: a closure may have many more of one. Of equal
-    costs the narrowest; with one kind alone, which the narrowest or the widest of all
-    would suit best, half the median distance.
+    Both kinds of pairs count as much, where the authors have a plain sum over the pairs
+    that are given: a closure has many more cannot-links than those, and with the sum
+    over it the three circles of the authors' kind are not found (a test has them). Of
+    equal costs the narrowest; with one kind alone, which the narrowest or the widest of
+    all would suit best, half the median distance.
     """
     if is_must.all() or not is_must.any():
         return _ONE_KIND * median

@@ -52,8 +52,9 @@ class SKMS(ConstrainedClusterer):
         warning.
     width : float or "auto", default="auto"
         Width s of the kernel exp(-|x - y|^2 / 2 s^2). "auto": the one of ten around
-        the median distance under which the pairs are nearest to their targets; half
-        the median distance if pairs of a kind are missing.
+        the median distance under which the pairs are nearest to their targets, both
+        kinds counting as much (the authors sum over all given pairs alike); half the
+        median distance if pairs of a kind are missing.
     gamma : float, default=100.0
         Price of slack; ``inf`` allows none.
     n_neighbors : int or "auto", default="auto"
