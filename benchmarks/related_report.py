@@ -5,7 +5,8 @@ the first store has the rivals with the paper's number of pairs, the second the 
 of KernelCSC with the same trials and pairs (plan ``few``). That they are the same is
 checked by what k-means, which is in both, has found. Only trials that all methods have
 done count, unless ``--shared METHOD ...`` says which of the new ones must have: those
-alone are then ranked. A failed job has an ARI of 0.
+alone are then ranked. A failed job has an ARI of 0. Which half of the sets the default
+was chosen on is known from the list of data sets, so LINKWISE_PMLB is to be set.
 """
 
 import argparse
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rich_report import records, show
+from _pmlb import folder
+from rich_report import halves, records, show
 
 from linkwise.experiments import (
     against,
@@ -78,6 +80,21 @@ def places(table: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     return ranked.astype({"datasets": int}).rename_axis(["rivals", "sets"])
 
 
+def against_by_half(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return how the default does against each rival, by half of the sets.
+
+    Its settings were chosen on one half; on the others nothing was.
+    """
+    half = halves(sorted(pd.read_csv(folder() / "MANIFEST.csv")["name"]))
+    half_of_row = scores.index.get_level_values("dataset").map(half)
+    found = {}
+    for name in ("chosen on", "others"):
+        versus = against(scores[half_of_row == name], DEFAULT).set_index("rival")
+        for column in ("better", "equal", "worse", "mean_gain", "p_value"):
+            found[f"{column} {name}"] = versus[column]
+    return pd.DataFrame(found).round(4)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("fixed")
@@ -111,6 +128,7 @@ def main() -> None:
         "related-summary": summary(scores).round(4),
         "related-places": places(table, scores),
         "related-against": versus.round(4),
+        "related-halves": against_by_half(scores),
         "related-ahead": ahead.set_index("dataset").round(3),
         "related-coverage": coverage(table),
         "related-left-out": lost,
