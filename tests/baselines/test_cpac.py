@@ -17,7 +17,11 @@ from tests.baselines.slopes import numeric_slope
 from linkwise import Constraints
 from linkwise.baselines import CPAC
 from linkwise.baselines._networks import DenseNetwork
-from linkwise.baselines._pair_kernel import SignedPairs, signed_pairs
+from linkwise.baselines._pair_kernel import (
+    SignedPairs,
+    neighbor_graph,
+    signed_pairs,
+)
 from linkwise.baselines._robust_graph import (
     Edges,
     Scales,
@@ -30,6 +34,7 @@ from linkwise.baselines._robust_graph import (
     scales_of,
     with_pairs,
 )
+from linkwise.kernels._learnt_views import neighbors
 
 QUICK = {"hidden": (16,), "pretrain_epochs": 20, "max_iter": 60}
 # Networks as small as these are quick, and may still move.
@@ -184,6 +189,17 @@ class TestGraph:
         degree = edges.degree(40)
         i, j = edges.ends.T
         assert_allclose(edges.weight, degree.mean() / np.sqrt(degree[i] * degree[j]))
+
+    def test_of_equally_far_rows_both_kinds_of_edges_have_the_same(self):
+        draw = np.random.default_rng(0).integers(0, 2, size=(120, 20))
+        X = np.unique(draw, axis=0).astype(float)
+        _, index = neighbor_graph(X, 5)
+        near = neighbors(index, X, 6)
+        has = {(a, b) for a in range(len(X)) for b in near[a].tolist() if a != b}
+        mutual = {(a, b) for a, b in has if a < b and (b, a) in has}
+        either = {(min(p), max(p)) for p in has}
+        found = set(map(tuple, neighbor_edges(X, 5).ends.tolist()))
+        assert mutual <= found <= either
 
     def test_must_links_are_added_and_edges_of_cannot_links_deleted(self):
         edges = Edges(
