@@ -255,3 +255,48 @@ def test_digits_are_pictures():
 
     pixels = plt.imread(io.BytesIO(content))
     assert pixels.shape == (96, 96) and pixels[0, 0] == 1.0 and pixels[-1, -1] == 0.0
+
+
+def test_an_address_that_is_none_is_named(flowers):
+    for host in ("no.such.host.invalid", "x" * 300):
+        done = flowers("label", "flowers.csv", *BASE, "--host", host, "--no-browser")
+        assert done.exit_code == 3 and f"--host {host}"[:40] in done.stderr
+
+
+def test_an_export_does_not_replace_what_it_is_made_from(flowers):
+    Path("out").mkdir()
+    log = Path("out/labels.csv")
+    answered(log, "Ann")
+    before = log.read_bytes()
+    to = ("--export", "out")
+    done = flowers("label", "flowers.csv", *BASE, "--log", str(log), *to)
+    assert done.exit_code == 2 and "another file of this command" in done.stderr
+    assert log.read_bytes() == before
+
+
+def test_formulas_are_quoted_if_that_is_wanted(flowers):
+    frame = pd.read_csv("flowers.csv")
+    begins = ["=", "+", "-", "@", "f"]
+    frame["name"] = [f"{begins[i % 5]}{i}" for i in range(N)]
+    frame = frame.rename(columns={"name": "=name"})
+    frame.to_csv("odd.csv", index=False)
+    model = KernelCSC(3, n_candidates=20, random_state=0)
+    features, ids = frame[["length", "width"]], frame["=name"].tolist()
+    with Session(features, model, ids=ids, log="odd.linkwise.jsonl") as session:
+        for i, j in [(0, 1), (2, 3), (4, 5)]:
+            session.tell((ids[i], ids[j]), bool(Y[i] == Y[j]))
+        session.fit()
+        session.rename(int(session.labels_[0]), "@all")
+    base = ("--id-column", "=name", *BASE[2:])
+    for out, safe in (("plain", ()), ("safe", ("--excel-safe",))):
+        done = flowers("label", "odd.csv", *base, "--export", out, *safe)
+        assert done.exit_code == 0, done.stderr
+    plain = {f: pd.read_csv(f"plain/{f}.csv") for f in ("pairs", "labels", "clusters")}
+    safe = {f: pd.read_csv(f"safe/{f}.csv") for f in plain}
+    assert plain["labels"]["=name"].tolist() == ids
+    assert "@all" in plain["clusters"]["name"].tolist()
+    quoted = [name if name[0] == "f" else f"'{name}" for name in ids]
+    assert safe["labels"]["'=name"].tolist() == quoted
+    assert set(safe["pairs"]["i"]) | set(safe["pairs"]["j"]) <= set(quoted)
+    assert "'@all" in safe["clusters"]["name"].tolist()
+    assert (safe["labels"]["cluster"] == plain["labels"]["cluster"]).all()

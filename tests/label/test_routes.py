@@ -7,7 +7,9 @@ import pytest
 from tests.label.pages import Page, X, Y
 
 from linkwise.active import FitStopped
+from linkwise.label._clusters import look_of
 from linkwise.label._desk import _least_share
+from linkwise.label._server import Place
 
 
 def words_of(desk):
@@ -406,3 +408,13 @@ def test_news_tell_of_changes(page):
     page.desk.listeners.append(lambda: heard.append(page.desk.revision()))
     page.answer()
     assert heard[-1] == 2
+
+
+def test_the_first_clusters_differ_in_colour_or_shape():
+    looks = [look_of(cluster) for cluster in range(42)]
+    assert len({(look["color"], look["shape"]) for look in looks}) == 42
+
+
+def test_browsers_leave_out_the_port_that_is_meant_anyway():
+    assert {"localhost", "localhost:80"} <= set(Place("127.0.0.1", 80, "").hosts)
+    assert "localhost" not in Place("127.0.0.1", 8080, "").hosts

@@ -679,6 +679,14 @@ def label(
             help="Open no page: write pairs, labels, model and report into a folder.",
         ),
     ] = None,
+    excel_safe: Annotated[
+        bool,
+        typer.Option(
+            "--excel-safe",
+            help="Put a single quote before ids, names and texts in CSV that Excel "
+            "would take for formulas.",
+        ),
+    ] = False,
     merge: Annotated[
         list[Path] | None,
         typer.Option(
@@ -744,6 +752,7 @@ def label(
             browser=not no_browser,
             export=export,
             merge=tuple(merge or ()),
+            excel_safe=excel_safe,
         )
         run_label(job, Screen(as_json, quiet))
 

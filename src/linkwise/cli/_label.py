@@ -1,5 +1,6 @@
 """The command ``linkwise label``: a local page in which a person makes the pairs."""
 
+import contextlib
 import importlib.util
 import tempfile
 from collections.abc import Callable
@@ -42,6 +43,7 @@ class LabelJob(SessionJob):
     browser: bool = True
     export: Path | None = None
     merge: tuple[Path, ...] = ()
+    excel_safe: bool = False
 
 
 def run_label(job: LabelJob, screen: Screen) -> None:
@@ -70,7 +72,7 @@ def run_label(job: LabelJob, screen: Screen) -> None:
         if job.merge:
             _join(opened, job, screen)
         if job.export is not None:
-            _export(opened, job.export, screen)
+            _export(opened, job.export, job.excel_safe, screen)
         elif needs_page:
             _serve(opened, job)
 
@@ -91,7 +93,8 @@ def _check_folder(job: LabelJob) -> None:
     if folder.exists() and not folder.is_dir():
         raise BadInputError(f"--export {folder}: it is a file; give a folder.")
     if folder.is_dir():
-        check_outputs([folder / name for name in _FILES], inputs_of(job))
+        inputs = [*inputs_of(job), *job.merge]
+        check_outputs([folder / name for name in _FILES], inputs)
     elif not folder.resolve().parent.is_dir():
         raise BadInputError(
             f"--export {folder}: there is no folder {folder.resolve().parent}."
@@ -129,7 +132,7 @@ def _join(opened: Opened, job: LabelJob, screen: Screen) -> None:
         screen.report(report, [("joined", lines)])
 
 
-def _export(opened: Opened, folder: Path, screen: Screen) -> None:
+def _export(opened: Opened, folder: Path, excel_safe: bool, screen: Screen) -> None:
     session = opened.session
     if session.constraints_.is_empty:
         raise BadInputError(_NO_ANSWERS.format(session.log.path))
@@ -138,7 +141,7 @@ def _export(opened: Opened, folder: Path, screen: Screen) -> None:
     made = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
-        writers = result_writers(opened)
+        writers = result_writers(opened, excel_safe)
         write_all([(folder / name, write) for name, write in writers.items()])
     except BaseException:
         if made:
@@ -176,8 +179,15 @@ def serve_page(opened: Opened, rows: Any, job: LabelJob, then: str) -> None:
 
     desk = Desk(opened.session, rows, job.who)
     try:
-        place_of = open_place(job.host, job.port, opened.session.log.path)
-        with place_of as (place, opened_socket):
+        with contextlib.ExitStack() as stack:
+            try:
+                place, opened_socket = stack.enter_context(
+                    open_place(job.host, job.port, opened.session.log.path)
+                )
+            except (OSError, UnicodeError) as error:
+                where = f"--host {job.host}" + (f" --port {job.port}" * bool(job.port))
+                why = getattr(error, "strerror", None) or error
+                raise BadInputError(f"{where}: {why}.") from None
             if not is_local(job.host):
                 typer.secho(
                     f"warning: --host {job.host}: others in the network reach this "
@@ -194,19 +204,16 @@ def serve_page(opened: Opened, rows: Any, job: LabelJob, then: str) -> None:
                 if job.browser:
                     open_browser(place)
 
-            serve(desk, place, opened_socket, _downloads(opened, desk.lock), ready)
-    except OSError as error:
-        if job.port:
-            raise BadInputError(
-                f"--host {job.host} --port {job.port}: {error.strerror}."
-            ) from None
-        raise
+            downloads = _downloads(opened, desk.lock, job.excel_safe)
+            serve(desk, place, opened_socket, downloads, ready)
     finally:
         desk.close()
     typer.echo(f"Started again, it goes on. For the results: {then}")
 
 
-def _downloads(opened: Opened, lock: Any) -> Callable[[str], tuple[bytes, str]]:
+def _downloads(
+    opened: Opened, lock: Any, excel_safe: bool
+) -> Callable[[str], tuple[bytes, str]]:
     """Return a function that makes a file for the page."""
 
     def make(name: str) -> tuple[bytes, str]:
@@ -218,7 +225,7 @@ def _downloads(opened: Opened, lock: Any) -> Callable[[str], tuple[bytes, str]]:
         if name not in _FILES:
             raise ValueError(f"There is no file {name[:80]!r} to download.")
         with lock:
-            writers = result_writers(opened)
+            writers = result_writers(opened, excel_safe)
         if name not in writers:
             raise ValueError(f"{name} comes with the clusters: there are none yet.")
         with tempfile.TemporaryDirectory() as folder:

@@ -18,6 +18,8 @@ from linkwise._typing import IntArray
 from linkwise.cli._data import NO_PYARROW, Table
 from linkwise.cli._errors import BadInputError, DiskFullError, is_disk_full
 
+# What spreadsheets take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 LABEL_ENDINGS = (".csv", ".tsv", ".npy", ".parquet")
 
 Writer = Callable[[Path], None]
@@ -117,8 +119,23 @@ def _unfinished(path: Path) -> Path:
     return target.with_name(f".{target.stem}.{uuid.uuid4().hex}.tmp{target.suffix}")
 
 
+def for_excel(frame: Any) -> Any:
+    """Return a table in which no text is a formula: they get a single quote before."""
+
+    def safe(value: Any) -> Any:
+        is_formula = isinstance(value, str) and value.startswith(_FORMULA)
+        return f"'{value}" if is_formula else value
+
+    columns = {name: [safe(value) for value in frame[name]] for name in frame.columns}
+    return type(frame)(columns).rename(columns=safe)
+
+
 def labels_writer(
-    path: Path, table: Table, labels: IntArray, names: dict[int, str] | None = None
+    path: Path,
+    table: Table,
+    labels: IntArray,
+    names: dict[int, str] | None = None,
+    excel_safe: bool = False,
 ) -> Writer:
     """Return a function that writes the cluster of each row, and its name if any."""
 
@@ -137,6 +154,7 @@ def labels_writer(
         frame = pd.DataFrame(columns)
         if names:
             frame["cluster_name"] = [names.get(label, "") for label in labels.tolist()]
+        frame = for_excel(frame) if excel_safe else frame
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(part, index=False)
         else:

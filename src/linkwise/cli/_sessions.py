@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwise.cli._data import Table, Wishes, read_features, read_table
 from linkwise.cli._errors import BadInputError
-from linkwise.cli._outputs import Writer, labels_writer, model_writer
+from linkwise.cli._outputs import Writer, for_excel, labels_writer, model_writer
 from linkwise.cli._pairs import read_pairs
 from linkwise.cli._screen import Screen, counted
 from linkwise.cli._text_files import TextOptions
@@ -115,7 +115,7 @@ def _shown(table: Table, names: tuple[str, ...]) -> list[str]:
     return list(names) or columns
 
 
-def pairs_writer(session: Any) -> Writer:
+def pairs_writer(session: Any, excel_safe: bool = False) -> Writer:
     """Return a function that writes the pairs that count."""
     import pandas as pd
 
@@ -130,22 +130,23 @@ def pairs_writer(session: Any) -> Writer:
             for (i, j), weight in zip(ends.tolist(), weights.tolist(), strict=True)
         ]
         columns = ["i", "j", "kind", "weight"]
-        pd.DataFrame(rows, columns=columns).to_csv(part, index=False)
+        frame = pd.DataFrame(rows, columns=columns)
+        (for_excel(frame) if excel_safe else frame).to_csv(part, index=False)
 
     return write
 
 
-def result_writers(opened: Opened) -> dict[str, Writer]:
+def result_writers(opened: Opened, excel_safe: bool = False) -> dict[str, Writer]:
     """Return what can be taken along of a session, by the names of its files."""
     session, table = opened.session, opened.table
-    writers: dict[str, Writer] = {"pairs.csv": pairs_writer(session)}
+    writers: dict[str, Writer] = {"pairs.csv": pairs_writer(session, excel_safe)}
     labels = session.labels_
     if labels is None:
         return writers
     writers["labels.csv"] = labels_writer(
-        Path("labels.csv"), table, labels, session.names
+        Path("labels.csv"), table, labels, session.names, excel_safe
     )
-    writers["clusters.csv"] = _clusters_writer(session, labels)
+    writers["clusters.csv"] = _clusters_writer(session, labels, excel_safe)
     if session.model_ is not None:
         from linkwise.cli._cluster import with_preparation
 
@@ -155,7 +156,7 @@ def result_writers(opened: Opened) -> dict[str, Writer]:
     return writers
 
 
-def _clusters_writer(session: Any, labels: Any) -> Writer:
+def _clusters_writer(session: Any, labels: Any, excel_safe: bool) -> Writer:
     """Return a function that writes what clusters are called, also by the model.
 
     A session keeps the ids of clusters over all fits; a model numbers them from 0.
@@ -171,7 +172,8 @@ def _clusters_writer(session: Any, labels: Any) -> Writer:
             columns["predicted_as"] = [
                 np.bincount(own[labels == c]).argmax() for c in found
             ]
-        pd.DataFrame(columns).to_csv(part, index=False)
+        frame = pd.DataFrame(columns)
+        (for_excel(frame) if excel_safe else frame).to_csv(part, index=False)
 
     return write
 

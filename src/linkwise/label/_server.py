@@ -46,7 +46,9 @@ class Place(NamedTuple):
             names |= {socket.gethostname(), socket.getfqdn()}
             with contextlib.suppress(OSError):
                 names |= set(socket.gethostbyname_ex(socket.gethostname())[2])
-        return [f"{name}:{self.port}" for name in sorted(names)]
+        # Browsers leave out the port that is meant anyway.
+        short = sorted(names) if self.port == 80 else []
+        return [f"{name}:{self.port}" for name in sorted(names)] + short
 
 
 def is_local(host: str) -> bool:
