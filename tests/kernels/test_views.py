@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.contracts.view import ViewContract, counts
 
 from linkwise.kernels import Raw, Standardized
-from linkwise.kernels._views import BASES, inner_products
+from linkwise.kernels._views import BASES, Points, inner_products
 
 
 class TestRaw(ViewContract):
@@ -92,6 +92,14 @@ def test_distances_of_far_away_points_are_not_lost_in_rounding():
     got = BASES["squared_distances"](fitted.transform(x), fitted.transform(x))
     exact = (x - x.T) ** 2
     np.testing.assert_allclose(got, exact, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_distances_of_whole_numbers(kind):
+    X = np.arange(12).reshape(6, 2)
+    points = Points(kind(X))
+    expected = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.testing.assert_allclose(BASES["squared_distances"](points, points), expected)
 
 
 def test_a_sparse_matrix_without_values_has_constant_columns():

@@ -169,6 +169,8 @@ def squared_distances(left: Points, right: Points) -> FloatArray:
     left = _alike(left, right)
     if issparse(left.values):
         product = (left.values @ right.values.T).toarray()
+        if product.dtype.kind != "f":  # whole numbers
+            product = product.astype(np.float64)
         norms = [_squared_norms(p.values) for p in (left, right)]
     else:
         # Near the origin little is lost in the difference of large norms.
