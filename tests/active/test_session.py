@@ -661,6 +661,12 @@ class Life(RuleBasedStateMachine):
     def undo(self, n):
         self.session.undo(n)
 
+    @precondition(lambda self: self.session.undoable("undo"))
+    @rule(data=st.data())
+    def undo_one(self, data):
+        events = sorted(self.session.undoable("undo"))
+        assert self.session.undo(event=data.draw(st.sampled_from(events))) == 1
+
     @rule(n=st.integers(1, 4))
     def redo(self, n):
         self.session.redo(n)
@@ -673,6 +679,12 @@ class Life(RuleBasedStateMachine):
     @rule(choice=st.sampled_from(["this", "that", "unsure", "aside"]))
     def resolve(self, choice):
         self.session.resolve(self.session.conflicts()[0], choice)
+
+    @precondition(lambda self: self.session.answers)
+    @rule(data=st.data(), said=st.sampled_from(["same", "different", "removed"]))
+    def change(self, data, said):
+        event = data.draw(st.sampled_from(sorted(self.session.answers)))
+        self.session.change(event, said)
 
     def clusters(self):
         labels = self.session.labels_
@@ -700,6 +712,13 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def pairs_do_not_contradict(self):
         assert self.session.constraints_.n_conflicts == 0
+
+    @invariant()
+    def every_conflict_contradicts_and_no_answer_does(self):
+        state = self.session._state
+        assert len(self.session.conflicts()) == len(state.conflicts)
+        for i, j, is_same in state.answers.values():
+            assert is_same is None or state.known.relation(i, j) == is_same
 
     @invariant()
     def the_log_tells_it_all(self):

@@ -135,7 +135,10 @@ def replay(
             of < number < by and events[of]["event"] in _RELABELLING
             for of, by in taken.items()
         ):
-            continue  # its clusters are those of a correction that is off
+            # Its clusters are of a correction that is off; no other gets their ids.
+            last = int(unpack(event["labels"]).max(initial=-1))
+            state.next_id = max(state.next_id, last + 1)
+            continue
         apply(state, number, event)
     return state
 
