@@ -3,12 +3,15 @@
 import http.server
 import shutil
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import linkwise
 
+# Not even looked at for doctests where there is no browser to drive.
+collect_ignore = [] if find_spec("selenium") else ["served.py"]
 STATIC = Path(linkwise.__file__).parent / "label" / "static"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
