@@ -51,12 +51,22 @@ def test_a_session_that_goes_on_is_the_same_as_one_that_begins_anew(parameters):
 
 def test_only_some_rows_are_asked_about_and_no_more_answers_than_allowed():
     trial = draw_trial(IRIS.y, "iris", 0, share=2)
-    for method in ("session", "COBRAS"):
+    for method in ("session", "COBRAS", "random pairs"):
         asked = asking(method).after(25)
         assert np.isin(asked.constraints.points, trial.train).all()
         pairs = asked.constraints
         assert 0 < pairs.n_must_link + pairs.n_cannot_link <= 25
         assert asked.labels.shape == IRIS.y.shape
+
+
+def test_random_pairs_are_drawn_once_and_grow():
+    drawn = asking("random pairs", **FEW)
+    few, many = (drawn.after(n).constraints for n in (10, 40))
+    assert few.n_must_link + few.n_cannot_link == 10
+    assert {*map(tuple, few.must_link)} <= {*map(tuple, many.must_link)}
+    assert many.score(IRIS.y) == 1.0
+    again = asking("random pairs", **FEW).after(40)
+    np.testing.assert_array_equal(again.labels, drawn.after(40).labels)
 
 
 def test_pairs_are_right_unless_answers_are_wrong():

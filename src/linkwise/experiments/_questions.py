@@ -157,8 +157,56 @@ def cobras(
     return _Cobras(X, oracle, {"askable": askable, "random_state": random_state})
 
 
+class _RandomPairs:
+    """Pairs that nobody chose: drawn beforehand, as many as there are answers.
+
+    Some follow from others; the strategy "random" of a session passes over those.
+    """
+
+    def __init__(
+        self, X: FloatArray, oracle: Any, pairs: IntArray, estimator: Any
+    ) -> None:
+        self._X, self._oracle = X, oracle
+        self._pairs, self._estimator = pairs, estimator
+
+    def after(self, n_answers: int) -> Asked:
+        """Return what it has come to after some answers."""
+        oracle = self._oracle()
+        pairs = self._pairs[:n_answers]
+        said = np.array([oracle(int(i), int(j)) for i, j in pairs])
+        given = Constraints(pairs[said == "same"], pairs[said == "different"])
+        model = self._estimator.fit(self._X, constraints=given)
+        return Asked(model.labels_, given, {})
+
+
+def random_pairs(
+    X: FloatArray,
+    oracle: Any,
+    *,
+    askable: IntArray,
+    n_clusters: int,
+    random_state: int,
+    n_candidates: int = 150,
+) -> _RandomPairs:
+    """Return KernelCSC with random pairs of rows, all different."""
+    from linkwise import estimators
+
+    kernel_csc: Any = estimators.KernelCSC
+    first, second = np.triu_indices(len(askable), 1)
+    drawn = np.random.default_rng(random_state).permutation(len(first))
+    pairs = np.stack([askable[first[drawn]], askable[second[drawn]]], axis=1)
+    estimator = kernel_csc(
+        n_clusters, n_candidates=n_candidates, random_state=random_state
+    )
+    return _RandomPairs(X, oracle, pairs, estimator)
+
+
 # What asks, by its name in plans: each has ``after(n_answers)``.
-ASKING: dict[str, Callable[..., Any]] = {"session": session, "COBRAS": cobras}
+ASKING: dict[str, Callable[..., Any]] = {
+    "session": session,
+    "random pairs": random_pairs,
+    "COBRAS": cobras,
+}
 # Parameters of all that ask which are not their own: shares of wrong answers and of
 # those that are "unsure".
 _WRONG, _UNSURE = "wrong_answers", "unsure_answers"
