@@ -94,8 +94,8 @@ def test_records_have_scores_and_what_the_session_says():
 
 def test_the_plan_has_tables_and_texts():
     plan = load_plan("active", datasets=["sklearn:iris"])
-    assert list(plan.methods)[:2] == ["neighbourhoods", "random"]
-    assert {j.function for j in plan.jobs()} == {"session", "COBRAS"}
+    assert list(plan.methods)[:3] == ["neighbourhoods", "random pairs", "random"]
+    assert {j.function for j in plan.jobs()} == set(ASKING)
     assert len(load_plan("active").datasets) > 64
 
 
