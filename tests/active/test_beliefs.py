@@ -80,9 +80,9 @@ def state_of(n_answers, n_confirmed=0, n_contradicted=0):
 def test_who_never_errs_is_seldom_asked_twice():
     beliefs = {40: 0.08, 41: 0.9}
     assert worth_again(state_of(50), beliefs) == 40
-    assert worth_again(state_of(50, n_confirmed=30), beliefs) is None
-    assert worth_again(state_of(50, n_contradicted=5), {40: 0.3}) == 40
-    assert worth_again(state_of(50), {40: 0.3}) is None
+    assert worth_again(state_of(150, n_confirmed=100), {140: 0.08}) is None
+    assert worth_again(state_of(50, n_contradicted=5), {40: 0.6}) == 40
+    assert worth_again(state_of(50), {40: 0.6}) is None
 
 
 def test_answers_that_were_confirmed_are_not_asked_about_again():

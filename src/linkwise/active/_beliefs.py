@@ -23,9 +23,9 @@ from linkwise.constraints import Constraints
 Pairs = list[tuple[int, int]]
 
 # Before any was asked again, one answer in so many is thought to be wrong.
-_RIGHT_FOR_ONE = 20
+_RIGHT_FOR_ONE = 10
 # How probable it is to be wrong, at the least, for an answer to be asked again.
-_WORTH_AGAIN = 0.3
+_WORTH_AGAIN = 0.1
 # Pairs that follow from answers of which a fit is told, at the most.
 _MAX_TOLD = 20_000
 # Share of wrong answers that is taken into account, at the most.

@@ -51,9 +51,8 @@ from linkwise.active._strategies import (
 from linkwise.constraints import Constraints
 from linkwise.search import matched
 
-# One question in so many is a check, and one in so many is asked again.
+# One question in so many is a check.
 _CHECK_EVERY = 10
-_AGAIN_EVERY = 3
 # Rows from which on clusters are looked for on so many rows, and those with answers.
 _MANY_ROWS = 4_000
 _WORKING_ROWS = 2_000
@@ -317,11 +316,10 @@ class Session(Corrections):
                 return [self._question(i, j, "proof")]
         if self._judged() is None:
             return []
-        if n % _AGAIN_EVERY == 0:
-            worst = worth_again(self._state, self.beliefs())
-            if worst is not None:
-                i, j, _ = self._state.answers[worst]
-                return [self._question(i, j, "again", worst)]
+        worst = worth_again(self._state, self.beliefs())
+        if worst is not None:
+            i, j, _ = self._state.answers[worst]
+            return [self._question(i, j, "again", worst)]
         if n % _CHECK_EVERY == _CHECK_EVERY // 2:
             own = isinstance(self.strategy, Neighbourhoods)
             draw = self.strategy.check if own else RandomPairs().check
