@@ -94,11 +94,24 @@ def test_a_contradiction_is_shown_and_settled(linkwise, flowers):
     pd.DataFrame(
         {"i": ["f0", "f1"], "j": ["f1", "f2"], "kind": ["must-link"] * 2}
     ).to_csv("known.csv", index=False)
-    done = ask(linkwise, *BASE, "-c", "known.csv", answers="q\n")
+    done = ask(linkwise, *BASE, "--pairs", "known.csv", answers="q\n")
     assert done.exit_code == 0, done.stderr
     pairs = pd.read_csv("flowers.pairs.csv")
     assert pairs["kind"].tolist() == ["must-link"] * 2
     assert sorted(pairs["i"]) == ["f0", "f1"]
+
+
+def test_columns_to_show_are_repeated_or_in_a_list(linkwise, flowers):
+    names = ["colour", "width"]
+    said = [
+        ask(linkwise, *BASE, *show, answers="q\n").stderr
+        for show in (
+            ("--show", ",".join(names)),
+            ("--show", names[0], "--show", names[1]),
+        )
+    ]
+    assert said[0] == said[1] and "length" not in said[0]
+    assert all(name in said[0] for name in names)
 
 
 def test_no_answer_writes_nothing(linkwise, flowers):

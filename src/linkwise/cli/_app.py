@@ -13,9 +13,12 @@ from linkwise.cli._bench_app import bench
 from linkwise.cli._errors import errors_reported, leave_interrupted
 from linkwise.cli._options import (
     SEARCH,
+    AnswersFile,
     Approximation,
     AsJson,
     AsKind,
+    Candidates,
+    ClustersToFind,
     Columns,
     DataFile,
     Dataset,
@@ -32,14 +35,17 @@ from linkwise.cli._options import (
     NJobs,
     NoProgress,
     OnConflict,
+    PairsBefore,
     Quiet,
     Search,
     Seed,
     Selection,
     Separator,
     Sheet,
+    Show,
     Strict,
     TimeLimit,
+    Who,
     kinds_of_columns,
     text_options,
 )
@@ -528,15 +534,7 @@ def report(
 def ask(
     context: typer.Context,
     data: DataFile,
-    clusters: Annotated[
-        str,
-        typer.Option(
-            "--clusters",
-            "-k",
-            metavar="K",
-            help="Number of clusters; auto: as many as groups are found that differ.",
-        ),
-    ] = "auto",
+    clusters: ClustersToFind = "auto",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="File for the labels."),
@@ -549,34 +547,14 @@ def ask(
             show_default="DATA.pairs.csv",
         ),
     ] = None,
-    constraints: Annotated[
-        Path | None,
-        typer.Option(
-            "--constraints", "-c", metavar="PAIRS", help="Pairs known before."
-        ),
-    ] = None,
-    show: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Column to show; may be repeated."),
-    ] = None,
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File in which answers are kept.",
-            show_default="DATA.linkwise.jsonl",
-        ),
-    ] = None,
-    who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who answers.")
-    ] = None,
+    constraints: PairsBefore = None,
+    show: Show = None,
+    log: AnswersFile = None,
+    who: Who = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Most questions to ask.")
     ] = None,
-    candidates: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", rich_help_panel=SEARCH, help="Candidates."),
-    ] = 300,
+    candidates: Candidates = 300,
     id_column: IdColumn = None,
     columns: Columns = None,
     drop_column: DropColumn = None,
@@ -630,23 +608,8 @@ def ask(
 def label(
     context: typer.Context,
     data: DataFile,
-    clusters: Annotated[
-        str,
-        typer.Option(
-            "--clusters",
-            "-k",
-            metavar="K",
-            help="Number of clusters; auto: as many as groups are found that differ.",
-        ),
-    ] = "auto",
-    show: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns to show first, with commas between them.",
-            show_default="all",
-        ),
-    ] = None,
+    clusters: ClustersToFind = "auto",
+    show: Show = None,
     images: Annotated[
         Path | None,
         typer.Option(
@@ -654,24 +617,13 @@ def label(
             help="Folder of pictures; a cell names the file, or its name is the id.",
         ),
     ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pairs known before.")
-    ] = None,
-    who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who answers.")
-    ] = None,
+    constraints: PairsBefore = None,
+    who: Who = None,
     criterion: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="What makes two rows belong together."),
     ] = None,
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File in which answers are kept.",
-            show_default="DATA.linkwise.jsonl",
-        ),
-    ] = None,
+    log: AnswersFile = None,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -704,10 +656,7 @@ def label(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
-    candidates: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", rich_help_panel=SEARCH, help="Candidates."),
-    ] = 300,
+    candidates: Candidates = 300,
     id_column: IdColumn = None,
     columns: Columns = None,
     drop_column: DropColumn = None,
@@ -735,8 +684,8 @@ def label(
             data=data,
             n_clusters=parse_n_clusters(clusters, "kernel"),
             log=log,
-            pairs=pairs,
-            show=tuple(name for given in show or () for name in given.split(",")),
+            pairs=constraints,
+            show=tuple(show or ()),
             id_column=id_column,
             who=who,
             wishes=Wishes(

@@ -1,7 +1,7 @@
 """Data files: read, checked, and every complaint with its place and its remedy."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -413,12 +413,18 @@ def row_blocks(values: Any) -> Iterator[Any]:
         yield values[first : first + _BLOCK]
 
 
-def resolve_names(table: Table, given: Sequence[str], option: str) -> list[str]:
-    """Return column names from the values of an option, each a name or a list."""
-    known = set(table.frame.columns)
+def split_names(given: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the names in the values of an option, each a name or a list of names."""
     names = []
     for text in given:
         names += [text] if text in known else [name.strip() for name in text.split(",")]
+    return names
+
+
+def resolve_names(table: Table, given: Sequence[str], option: str) -> list[str]:
+    """Return column names from the values of an option, each a name or a list."""
+    known = set(table.frame.columns)
+    names = split_names(given, known)
     # Leaving out the id column is no error: it is no feature anyway.
     names = [name for name in names if name != table.id_column]
     for name in names:

@@ -211,6 +211,39 @@ Sheet = Annotated[
         show_default="the first",
     ),
 ]
+ClustersToFind = Annotated[
+    str,
+    typer.Option(
+        "--clusters",
+        "-k",
+        metavar="K",
+        help="Number of clusters; auto: as many as groups are found that differ.",
+    ),
+]
+PairsBefore = Annotated[
+    Path | None,
+    typer.Option(
+        "--constraints", "--pairs", "-c", metavar="PAIRS", help="Pairs known before."
+    ),
+]
+Show = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns to show, in this order (the page has the others behind them); "
+        "commas between them, or repeat the option.",
+        show_default="all",
+    ),
+]
+Who = Annotated[str | None, typer.Option(metavar="NAME", help="Who answers.")]
+AnswersFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="File in which answers are kept.",
+        show_default="DATA.linkwise.jsonl",
+    ),
+]
 LabelsFile = Annotated[
     Path,
     typer.Option(
@@ -250,6 +283,15 @@ Seed = Annotated[
         metavar="N",
         rich_help_panel=SEARCH,
         help="Seed; the same seed gives the same result.",
+    ),
+]
+Candidates = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        rich_help_panel=SEARCH,
+        help="Combinations of kernels that are tried in a fit.",
     ),
 ]
 NJobs = Annotated[

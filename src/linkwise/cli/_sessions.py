@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwise.cli._data import Table, Wishes, read_features, read_table
+from linkwise.cli._data import Table, Wishes, read_features, read_table, split_names
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._outputs import Writer, for_excel, labels_writer, model_writer
 from linkwise.cli._pairs import read_pairs
@@ -104,15 +104,16 @@ def _by_id(pairs: Any, table: Table) -> Any:
     )
 
 
-def _shown(table: Table, names: tuple[str, ...]) -> list[str]:
+def _shown(table: Table, given: tuple[str, ...]) -> list[str]:
     columns = [str(name) for name in table.frame.columns]
+    names = split_names(given, columns)
     missing = [name for name in names if name not in columns]
     if missing:
         raise BadInputError(
             f"--show {missing[0]}: {table.path} has no such column; it has "
             f"{', '.join(columns[:20])}."
         )
-    return list(names) or columns
+    return names or columns
 
 
 def pairs_writer(session: Any, excel_safe: bool = False) -> Writer:
