@@ -3,7 +3,7 @@
 ``python benchmarks/active.py active.sqlite [--out docs/experiments]`` reads the records
 of plan ``active`` of ``linkwise bench`` and prints means with standard errors over
 sets, for tables and texts, what wrong answers cost, and what the stop signal is worth.
-With ``--out`` it writes the means and a figure. Settings were chosen on some of
+With ``--out`` it writes tables and a figure. Settings were chosen on some of
 the tables (TRIED); a set counts where a method has all numbers of it.
 """
 
@@ -18,11 +18,12 @@ import pandas as pd
 from linkwise.experiments import read_records
 
 NUMBERS = [10, 25, 50, 100, 120, 200]
-FIRST = "neighbourhoods"
+FIRST, REFERENCE = "neighbourhoods", "random pairs"
 STRATEGIES = ["committee", "nearest", "npu", "random"]
 RIVALS = ["COBRAS", "NPU + MPCK"]
-VARIANTS = ["5 % wrong", "15 % wrong", "10 % unsure", "unknown k"]
-METHODS = [FIRST, "random", *RIVALS, *VARIANTS, "committee", "nearest", "npu"]
+WRONG = {"5 % wrong": 0.05, "15 % wrong": 0.15}
+VARIANTS = [*WRONG, "10 % unsure", "unknown k"]
+METHODS = [FIRST, REFERENCE, *RIVALS, *STRATEGIES, *VARIANTS]
 RUN = ["dataset", "trial", "method"]
 # Tables on which settings were chosen.
 TRIED = """
@@ -41,11 +42,6 @@ def records(store: str) -> pd.DataFrame:
     table = table[whole == len(NUMBERS)].reset_index(drop=True)
     notes = pd.DataFrame([json.loads(text or "{}") for text in table["notes"]])
     table = table.join(notes)
-    # Records of the first day lack it; it is the same there.
-    quality = table["trust"] * (2.0 * table["constraint_score"] - 1.0).clip(lower=0.0)
-    table["quality"] = table.get("quality", quality).fillna(quality)
-    is_enough = (table["quality"] >= 0.5) & (table["change"] <= 0.1)
-    table["enough"] = is_enough.astype(float)
     is_text = table["dataset"].str.startswith("text:")
     table["half"] = np.where(table["dataset"].isin(TRIED), "tried", "others")
     table["half"] = table["half"].mask(is_text, "texts")
@@ -75,7 +71,11 @@ def common(table: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
 
 
 def losses(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what each variant loses against the same sessions without it."""
+    """Return what each variant loses against the same sessions without it.
+
+    ``at_best`` is what wrong answers cost at the least if each is worth as many right
+    ones as it carries information, by the curve of perfect answers.
+    """
     rows = []
     for variant in VARIANTS:
         own = common(table, [FIRST, variant])
@@ -83,10 +83,34 @@ def losses(table: pd.DataFrame) -> pd.DataFrame:
             continue
         wide = own.pivot_table("ari_test", ["dataset", "n_constraints"], "method")
         lost = (wide[FIRST] - wide[variant]).groupby("n_constraints")
-        row = lost.mean().map("{:.3f}".format) + lost.sem().map(" ({:.3f})".format)
+        found = pd.DataFrame({"loss": lost.mean(), "error": lost.sem()})
+        found["at_best"] = np.nan
+        if variant in WRONG:
+            curve = wide[FIRST].groupby("n_constraints").mean()
+            worth = curve.index * (1.0 - entropy([WRONG[variant], 1 - WRONG[variant]]))
+            found["at_best"] = curve - np.interp(worth, curve.index, curve)
         conflicts = own.loc[own["method"] == variant, "n_conflicts"].max()
-        rows.append(row.rename(variant).to_frame().T.assign(open_conflicts=conflicts))
-    return pd.concat(rows) if rows else pd.DataFrame()
+        found = found.assign(sets=own["dataset"].nunique(), open_conflicts=conflicts)
+        rows.append(found.assign(variant=variant).reset_index(names="answers"))
+    return pd.concat(rows).set_index("variant") if rows else pd.DataFrame()
+
+
+def entropy(chances: list[float]) -> float:
+    """Return the entropy of some chances in bits."""
+    return -sum(p * np.log2(p) for p in chances)
+
+
+def against_reference(table: pd.DataFrame) -> None:
+    """Print what 50 questions are worth against 120 random pairs."""
+    own = common(table, [FIRST, REFERENCE])
+    wide = own.pivot_table("ari_test", "dataset", ["method", "n_constraints"])
+    gain = wide[FIRST, 50] - wide[REFERENCE, 120]
+    half = np.where(gain.index.isin(TRIED), "tried", "others")
+    print(
+        "\n50 answers less 120 random pairs (error), tables and trials that both have"
+    )
+    for name, part in [("all", gain), *gain.groupby(half)]:
+        print(f"{name}: {part.mean():+.3f} ({part.sem():.3f}) of {len(part)}")
 
 
 def stop_signal(table: pd.DataFrame) -> None:
@@ -127,7 +151,7 @@ def run_widely(table: pd.DataFrame) -> pd.DataFrame:
 def figure(table: pd.DataFrame, path: Path) -> None:
     """Draw ARI against the number of answers: methods, and wrong answers."""
     fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
-    parts = [[FIRST, "random", *RIVALS], [FIRST, *VARIANTS[:3]]]
+    parts = [[FIRST, REFERENCE, *RIVALS], [FIRST, *VARIANTS[:3]]]
     for ax, methods in zip(axes, parts, strict=True):
         there = [name for name in methods if (table["method"] == name).any()]
         own = common(table[table["half"] != "texts"], there)
@@ -160,25 +184,30 @@ def main() -> None:
     tables = table[table["half"] != "texts"]
     print(f"\nMean test ARI (error), all tables\n{shown(tables)}")
     print("\nMean test ARI (error), tables and trials that all have")
-    for methods in ([FIRST, "random"], [FIRST, "random", *RIVALS]):
-        print(shown(common(tables, methods)))
-    print(f"\nLoss against perfect answers (error)\n{losses(tables).to_string()}\n")
+    print(shown(common(tables, [FIRST, REFERENCE, *RIVALS])))
+    against_reference(tables)
+    lost = losses(tables).round(4)
+    print(f"\nLoss against perfect answers\n{lost.to_string()}\n")
     stop_signal(table)
     right_numbers(table)
     if args.out is not None:
         table = run_widely(table)
-        kinds = np.where(table["half"] == "texts", "texts", "tables")
         parts = []
-        for kind in ("tables", "texts"):
-            found = means(table[kinds == kind])
+        halves = {"tables": ["tried", "others"], "tried": ["tried"]}
+        halves |= {"others": ["others"], "texts": ["texts"]}
+        for kind, own in halves.items():
+            found = means(table[table["half"].isin(own)])
             if found.empty:
                 continue
             wide = found["mean"].unstack("n_constraints").reindex(METHODS).dropna()
             wide.columns = [f"{number}_answers" for number in wide.columns]
             wide.insert(0, "sets", found["size"].groupby(level=0).max())
+            trials = table.groupby("method")["trial"].nunique()
+            wide.insert(1, "trials", trials.reindex(wide.index))
             errors = found["sem"].groupby(level=0).max()
             parts.append(wide.assign(largest_error=errors, data=kind))
         pd.concat(parts).round(4).to_csv(args.out / "active.csv")
+        lost.to_csv(args.out / "active-losses.csv")
         figure(table, args.out / "active.png")
 
 
