@@ -10,7 +10,7 @@ from linkwise.active._state import State
 # Answers over which the committee's trust is taken.
 _N_LAST = 20
 # Quality and change at which it is enough.
-_QUALITY = 0.5
+_QUALITY = 0.6
 _CHANGE = 0.1
 
 
