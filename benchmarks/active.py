@@ -149,6 +149,15 @@ def right_numbers(table: pd.DataFrame) -> None:
         print(f"unknown k, at most 8 classes, right after 100: {share:.3f}", len(own))
 
 
+def groups_of_texts(table: pd.DataFrame) -> None:
+    """Print how many groups are known to differ after 200 answers, by set of texts."""
+    own = table[(table["half"] == "texts") & (table["method"] == FIRST)]
+    own = own[own["n_constraints"] == 200].groupby("dataset")
+    for name, part in own:
+        k, found = part["n_clusters"].iloc[0], part["n_groups"].mean()
+        print(f"{name}: {found:.1f} of {k} groups are found by 200 answers")
+
+
 def run_widely(table: pd.DataFrame) -> pd.DataFrame:
     """Return the records of methods that have been run on half of the sets or more."""
     n_sets = table.groupby("method")["dataset"].nunique()
@@ -197,6 +206,7 @@ def main() -> None:
     print(f"\nLoss against perfect answers\n{lost.to_string()}\n")
     stop_signal(table)
     right_numbers(table)
+    groups_of_texts(table)
     if args.out is not None:
         table = run_widely(table)
         parts = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwise.active import Question, Session, is_fit_due
+from linkwise.active import WORDS, Question, Session, is_fit_due
 from linkwise.estimators import row_map
 from linkwise.label._clusters import (
     broken,
@@ -32,7 +32,6 @@ _MAX_ASKED = 1_000
 # Corrections of clusters, and what they are called with.
 _CORRECTIONS = ("merge", "split", "move", "confirm", "rename")
 NO_LABEL = 65_535
-_WORDS = {True: "same", False: "different", None: "unsure"}
 # Estimators carry no types.
 _ROW_MAP: Any = row_map
 
@@ -194,7 +193,7 @@ class Desk:
         """Return the last answers that count, the newest first."""
         events, found = self.session.log.events, []
         for number, (i, j, is_same) in reversed(self.session.answers.items()):
-            said = _WORDS[is_same]
+            said = WORDS[is_same]
             ends = {"i": str(self.rows.ids[i]), "j": str(self.rows.ids[j])}
             who = events[number].get("who")
             found.append({"event": number, "answer": said, "who": who, **ends})
@@ -207,7 +206,7 @@ class Desk:
         chain = [
             {
                 "event": answer.event,
-                "answer": _WORDS[answer.is_same],
+                "answer": WORDS[answer.is_same],
                 "left": self.rows.shown(answer.i),
                 "right": self.rows.shown(answer.j),
                 "who": self.session.log.events[answer.event].get("who"),
