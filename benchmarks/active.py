@@ -112,9 +112,7 @@ def against_reference(table: pd.DataFrame) -> None:
     wide = own.pivot_table("ari_test", "dataset", ["method", "n_constraints"])
     gain = wide[FIRST, 50] - wide[REFERENCE, 120]
     half = np.where(gain.index.isin(TRIED), "tried", "others")
-    print(
-        "\n50 answers less 120 random pairs (error), tables and trials that both have"
-    )
+    print("\n50 answers less 120 random pairs (error), where both are there")
     for name, part in [("all", gain), *gain.groupby(half)]:
         print(f"{name}: {part.mean():+.3f} ({part.sem():.3f}) of {len(part)}")
 
@@ -213,14 +211,16 @@ def main() -> None:
         halves = {"tables": ["tried", "others"], "tried": ["tried"]}
         halves |= {"others": ["others"], "texts": ["texts"]}
         for kind, own in halves.items():
-            found = means(table[table["half"].isin(own)])
+            part = table[table["half"].isin(own)]
+            found = means(part)
             if found.empty:
                 continue
             wide = found["mean"].unstack("n_constraints").reindex(METHODS).dropna()
             wide.columns = [f"{number}_answers" for number in wide.columns]
             wide.insert(0, "sets", found["size"].groupby(level=0).max())
-            trials = table.groupby("method")["trial"].nunique()
-            wide.insert(1, "trials", trials.reindex(wide.index))
+            # Those that all sets have; some may have more.
+            trials = part.groupby(["method", "dataset"])["trial"].nunique()
+            wide.insert(1, "trials", trials.groupby(level=0).min().reindex(wide.index))
             errors = found["sem"].groupby(level=0).max()
             parts.append(wide.assign(largest_error=errors, data=kind))
         pd.concat(parts).round(4).to_csv(args.out / "active.csv")
