@@ -3,15 +3,16 @@
 Run ``linkwise bench report fixed`` first, then ``python benchmarks/lost_sets.py
 fixed-report/ahead-rivals.csv``; LINKWISE_PMLB names the data folder. For each set on
 which a rival leads by more than 0.1, trial 0 is looked at again, if it has at most
---max-rows rows, with 300 candidates of the paper's kernels: the share of pairs that hold
-(R) and the test ARI of the winner, the best test ARI of any candidate with its R, and
-the share of the variance that lies between the classes, in standardised columns and
-after whitening inside the groups of rows that the pairs put together. "Seen" is the
-share of the test rows that equal a training row.
+2,500 rows (--max-rows), with 300 candidates of the paper's kernels: share of the pairs
+that hold (R) and the test ARI of the winner, the best test ARI of any candidate with
+its R, and the share of the variance that lies between the classes, in standardised
+columns and after whitening inside the groups of rows that the pairs put together.
+"Seen" is the share of the test rows that equal a training row.
 
-``python benchmarks/lost_sets.py docs/experiments/related-ahead.csv --kernels rich --max-rows
-4000 --out docs/experiments/related-leads.csv`` does the same with the default's kernels where a
-system of the related work leads (``benchmarks/related_report.py``).
+``python benchmarks/lost_sets.py docs/experiments/related-ahead.csv --kernels rich
+--max-rows 4000 --out docs/experiments/related-leads.csv`` does the same with the
+default's kernels where a system of the related work leads
+(``benchmarks/related_report.py``).
 """
 
 import argparse

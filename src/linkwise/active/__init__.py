@@ -11,13 +11,11 @@ from linkwise.active._language_model import LanguageModel
 from linkwise.active._log import LogError
 from linkwise.active._oracles import OracleError, Truth, run
 from linkwise.active._session import Conflict, Question, Session, Told
-from linkwise.active._state import WORDS
 from linkwise.active._status import Status
 from linkwise.active._strategies import STRATEGIES, Strategy, View
 
 __all__ = [
     "STRATEGIES",
-    "WORDS",
     "ActiveClusterer",
     "Answer",
     "Conflict",

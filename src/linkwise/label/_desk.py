@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwise.active import WORDS, Question, Session, is_fit_due
+from linkwise.active import Question, Session, is_fit_due
+from linkwise.active._state import WORDS
 from linkwise.estimators import row_map
 from linkwise.label._clusters import (
     broken,
