@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist, squareform
 from sklearn.utils import gen_batches
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
@@ -18,6 +18,7 @@ from linkwise.baselines._metric_learner import (
     within,
 )
 from linkwise.kernels import eigen, signed
+from linkwise.kernels._views import BASES, Points
 
 # Squared distances that pairs are to have under a kernel of ones on the diagonal.
 _TARGETS = (0.1, 1.9)
@@ -28,7 +29,7 @@ _KEPT = 0.99  # share of the root of the trace that a low rank keeps
 _PERCENTILES = (5, 95)
 _ROUNDING = 1e-10  # squared distances up to this are those of equal rows
 _METRIC_TOL = 0.01
-_METRIC_SWEEPS = 1000
+_MAX_PROJECTIONS = 100_000  # on single pairs, as in the authors' code
 _LEAST_BANDWIDTH = 1e-8
 _SAME_MODE = 0.01  # squared distance of one mode, over the median squared bandwidth
 _BLOCK = 256
@@ -115,21 +116,24 @@ def bend(
     max_rank : int
         Most features of the result.
     """
-    squared = pdist(features, "sqeuclidean")
-    low, high = np.percentile(squared, _PERCENTILES)
+    points = Points(features)
+    squared = BASES["squared_distances"](points, points)
+    low, high = np.percentile(squareform(squared, checks=False), _PERCENTILES)
+    del squared
     # Many equal rows: their distance is what rounding leaves, and no target.
     near = min(_TARGETS[0], low) if low > _ROUNDING else _TARGETS[0]
     targets = (near, max(_TARGETS[1], high))
     differences = differences_of(features, pairs)
     root, objective = np.eye(features.shape[1]), 0.0
-    if len(differences.must_link) + len(differences.cannot_link):
+    n_pairs = len(differences.must_link) + len(differences.cannot_link)
+    if n_pairs:
         basis = span_of(features, pairs)
         learned = nearest_metric(
             within(differences, basis),
             targets,
             gamma,
             tol=_METRIC_TOL,
-            max_iter=_METRIC_SWEEPS,
+            max_iter=max(1, _MAX_PROJECTIONS // n_pairs),
         )
         root = square_root(lifted(learned.metric, basis))
         objective = learned.objective
