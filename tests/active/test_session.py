@@ -525,8 +525,8 @@ class TestFit:
         assert np.isnan(run(session_of(), Truth(Y), 5).doubt()).all()
 
     def test_of_many_rows_some_stand_for_all(self, monkeypatch):
-        monkeypatch.setattr("linkwise.active._session._MANY_ROWS", 40)
-        monkeypatch.setattr("linkwise.active._session._WORKING_ROWS", 10)
+        monkeypatch.setattr("linkwise.active._clusters._MANY_ROWS", 40)
+        monkeypatch.setattr("linkwise.active._clusters._WORKING_ROWS", 10)
         model = KernelCSC(3, n_candidates=20, random_state=0)
         session = run(Session(X, model), Truth(Y), 40, fit_every=10)
         assert session.model_.approximation_ == "working_set"

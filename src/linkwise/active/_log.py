@@ -1,7 +1,9 @@
 """An append-only log of events: one JSON object a line, on disk before it counts."""
 
+import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -139,3 +141,9 @@ def _lock(file: Any, path: Path) -> None:
         raise LogError(
             f"{path} is in use by another session. End that one, or give another log."
         ) from error
+
+
+def digest_of(values: Sequence[Any]) -> str:
+    """Return a digest of names, whatever their types."""
+    text = "\x1f".join(map(str, values))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

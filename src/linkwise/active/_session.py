@@ -1,31 +1,24 @@
 """A session: it asks about pairs, learns from answers and says when it is enough."""
 
-import hashlib
 import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
-from linkwise.active._beliefs import (
-    beliefs_of,
-    p_of,
-    told_pairs,
-    unproved,
-    worth_again,
-)
-from linkwise.active._corrections import Corrections, consistent_derived, corrected
+from linkwise.active._asking import Asking, Question, strategy_of
+from linkwise.active._clusters import Clusters
+from linkwise.active._corrections import Corrections
 from linkwise.active._features import as_features, compared, other_names
-from linkwise.active._fitting import Fitting, last_step
+from linkwise.active._fitting import last_step
 from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
-from linkwise.active._log import SCHEMA, Log, LogError
+from linkwise.active._log import SCHEMA, Log, LogError, digest_of
 from linkwise.active._people import Agreement, agreement_of, answers_of
 from linkwise.active._state import (
     MEANING,
@@ -34,42 +27,17 @@ from linkwise.active._state import (
     State,
     apply,
     done_and_undone,
-    pack,
     pair,
     replay,
 )
 from linkwise.active._status import Status, status_of
 from linkwise.active._strategies import (
-    STRATEGIES,
-    Neighbourhoods,
-    RandomPairs,
     View,
     apart,
     inferred,
     neighbourhoods,
 )
 from linkwise.constraints import Constraints
-from linkwise.search import matched
-
-# One question in so many is a check.
-_CHECK_EVERY = 10
-# Rows from which on clusters are looked for on so many rows, and those with answers.
-_MANY_ROWS = 4_000
-_WORKING_ROWS = 2_000
-# Weight of the pairs that corrections stand for.
-_DERIVED_WEIGHT = 0.5
-
-
-class Question(NamedTuple):
-    """Two rows of which a person may know whether they belong together."""
-
-    i: int
-    j: int
-    id: str
-    # "check": drawn at random; "again": it was asked before; "proof": the answer should
-    # follow from others
-    kind: str = "pair"
-    p_same: float | None = None  # what the committee expects
 
 
 class Conflict(NamedTuple):
@@ -91,7 +59,7 @@ class Told(NamedTuple):
     event: int = -1  # the number of its event
 
 
-class Session(Corrections):
+class Session(Asking, Clusters, Corrections):
     """Asks about pairs of rows, keeps the answers and clusters with them.
 
     Parameters
@@ -152,7 +120,7 @@ class Session(Corrections):
     ) -> None:
         self.ids, self.X_, self.columns_ = as_features(X, id_column, ids)
         self.estimator = estimator
-        self.strategy = _strategy(strategy)
+        self.strategy = strategy_of(strategy)
         self.checks = checks
         self.random_state = random_state
         n_samples = len(self.ids)
@@ -178,8 +146,8 @@ class Session(Corrections):
         """Write down which rows there are, unless the log knows it."""
         rows = {
             "rows": len(self.ids),
-            "ids": _digest(self.ids.tolist()),
-            "columns": _digest(self.columns_),
+            "ids": digest_of(self.ids.tolist()),
+            "columns": digest_of(self.columns_),
         }
         known = [e for e in self.log.events if e["event"] in ("session", "rows")]
         names = None if self._is_numbered else self.ids.tolist()
@@ -236,108 +204,6 @@ class Session(Corrections):
         return number
 
     # Questions and answers
-
-    def ask(self, n: int | None = None) -> Any:
-        """Return the next question, None if nothing is left to ask.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of questions; a list is returned then, in which no answer settles
-            another question.
-        """
-        wanted = 1 if n is None else n
-        found: list[Question] = []
-        if n is None:
-            found = self._extra_question()
-        if not found:
-            pairs = self.strategy.select(self._view(), wanted)
-            if not pairs:
-                pairs = RandomPairs().select(self._view(), wanted)
-            found = [self._question(i, j) for i, j in pairs]
-        if n is None:
-            return found[0] if found else None
-        return found
-
-    def _question(self, i: int, j: int, kind: str = "pair", of: int = 0) -> Question:
-        p = p_of(self._view(), i, j)
-        name = f"{len(self.log.events)}:{i}:{j}:{self._ends_digest(i, j)}"
-        name += f":{of}" if kind == "again" else ""
-        return Question(i, j, name, kind, None if np.isnan(p) else round(p, 6))
-
-    def _ends_digest(self, i: int, j: int) -> str:
-        """Return a few letters by which other rows in the same places are known."""
-        return _digest([self._name(i), self._name(j)])[:12]
-
-    def is_open(self, question: Question) -> bool:
-        """Tell whether the answer to a question is still to be had."""
-        state, ends = self._state, pair(question.i, question.j)
-        if question.kind in ("again", "proof") and ends in state.doubted:
-            return False
-        if question.kind == "again":
-            of = int(question.id.split(":")[-1])
-            return of in state.answers and state.support[of] == 1
-        if ends in state.unsure or ends in state.skipped:
-            return False
-        if any(ends == pair(i, j) for i, j, _ in state.conflicts.values()):
-            return False
-        if question.kind == "proof":
-            return all(ends != pair(i, j) for i, j, _ in state.answers.values())
-        return state.known.relation(*ends) is None
-
-    def recall(self, name: str) -> Question:
-        """Return the question of an id, which an earlier run may have asked.
-
-        Raises
-        ------
-        LookupError
-            If other rows are in the places of those that were asked about.
-        """
-        try:
-            _, i_text, j_text, digest, *of = name.split(":")
-            i, j = int(i_text), int(j_text)
-            of = [str(int(number)) for number in of]
-        except ValueError:
-            raise ValueError(f"question={name!r} is no id of a question.") from None
-        if i < 0 or j < 0 or i == j or len(of) > 1:
-            raise ValueError(f"question={name!r} names no two rows.")
-        if max(i, j) >= len(self.ids) or digest != self._ends_digest(i, j):
-            raise LookupError(f"question={name!r}: the rows have changed.")
-        is_known = self._state.known.relation(i, j) is not None
-        return Question(i, j, name, "again" if of else "proof" if is_known else "pair")
-
-    def _extra_question(self) -> list[Question]:
-        """Return a check, or a question that is asked again, where one is due."""
-        n = len(self._state.answers)
-        if not self.checks or n == 0:
-            return []
-        if isinstance(self.strategy, Neighbourhoods):
-            for i, j in unproved(self._view(), self._state, self._said()):
-                return [self._question(i, j, "proof")]
-        if self._judged() is None:
-            return []
-        worst = worth_again(self._state, self.beliefs())
-        if worst is not None:
-            i, j, _ = self._state.answers[worst]
-            return [self._question(i, j, "again", worst)]
-        if n % _CHECK_EVERY == _CHECK_EVERY // 2:
-            own = isinstance(self.strategy, Neighbourhoods)
-            draw = self.strategy.check if own else RandomPairs().check
-            pairs = draw(self._view())
-            return [self._question(i, j, "check") for i, j in pairs]
-        return []
-
-    def beliefs(self) -> dict[int, float]:
-        """Return how probable the committee holds each answer, by event number."""
-        return beliefs_of(self._view(), self._said())
-
-    def _said(self) -> dict[int, Answer]:
-        """Return the answers other than unsure, by event number."""
-        return {
-            event: Answer(i, j, is_same, event)
-            for event, (i, j, is_same) in self._state.answers.items()
-            if is_same is not None
-        }
 
     def tell(
         self,
@@ -495,11 +361,6 @@ class Session(Corrections):
             if other > group
         )
 
-    def skip(self, question: Question) -> None:
-        """Leave a question out; it does not come again."""
-        i, j = self._name(question.i), self._name(question.j)
-        self._do(event="skip", i=i, j=j)
-
     # Contradictions
 
     def _conflict(self, number: int) -> Conflict:
@@ -628,129 +489,11 @@ class Session(Corrections):
         """
         return history_of(self.log.events, self._state)
 
-    # Clusters
-
-    @property
-    def constraints_(self) -> Constraints:
-        """The pairs that count: answers, and what corrections of clusters stand for."""
-        return self._constraints_of(self._state)
-
-    def _constraints_of(self, state: State) -> Constraints:
-        kinds: dict[bool, dict[tuple[int, int], float]] = {True: {}, False: {}}
-        for number, (i, j, is_same) in state.answers.items():
-            if is_same is not None and state.known.relation(i, j) == is_same:
-                weight = self.log.events[number].get("weight", 1.0)
-                kinds[is_same][pair(i, j)] = float(weight)
-        for i, j, is_same in consistent_derived(state):
-            kinds[is_same].setdefault(pair(i, j), _DERIVED_WEIGHT)
-        must, cannot = kinds[True], kinds[False]
-        return Constraints(
-            np.array(list(must), dtype=np.intp).reshape(-1, 2),
-            np.array(list(cannot), dtype=np.intp).reshape(-1, 2),
-            np.array(list(must.values())) if must else None,
-            np.array(list(cannot.values())) if cannot else None,
-        )
-
-    @property
-    def n_clusters(self) -> int | None:
-        """Number of clusters; None while it is to be found."""
-        asked_for = last_step(self.estimator).n_clusters
-        if not isinstance(asked_for, int | np.integer):
-            return None
-        return max(1, int(asked_for) + self._state.n_more)
-
-    def fit(self) -> "Session":
-        """Cluster the rows with all answers; ids stay with their clusters."""
-        self.finish_fit(self._new_fit().run())
-        return self
-
-    def prepare_fit(self) -> Fitting:
-        """Return a fit with all answers so far, which another thread may do.
-
-        A session that goes on after a restart begins with the fit it had, unless
-        something was said since: the committee is not in the log.
-        """
-        is_as_opened = len(self.log.events) == self._n_opened
-        if self.model_ is None and self._state.fits and is_as_opened:
-            return self._earlier_fit()
-        return self._new_fit()
-
-    def _new_fit(self) -> Fitting:
-        """Return a fit with all answers."""
-        k = self.n_clusters
-        k = max(2, len(neighbourhoods(self._view())[0])) if k is None else k
-        return self._fitting(self._state, k, len(self.log.events))
-
-    def _earlier_fit(self) -> Fitting:
-        """Return the last fit of the log, to be done once more."""
-        event = self.log.events[self._state.fits[-1][0]]
-        at = event.get("at", self._state.fits[-1][0])
-        then = replay(self.log.events[:at], len(self.ids), self._row_of)
-        return self._fitting(then, event["clusters"], at, is_new=False)
-
-    def _fitting(
-        self, state: State, n_clusters: int, at: int, is_new: bool = True
-    ) -> Fitting:
-        model = clone(self.estimator)
-        last = last_step(model)
-        last.set_params(n_clusters=min(n_clusters, len(self.ids)))
-        pairs = told_pairs(self._constraints_of(state), n_clusters)
-        is_open = last.get_params().get("approximation") == "auto"
-        if is_open and len(self.ids) > _MANY_ROWS:
-            # Every row with an answer is in a working set; a person does not wait.
-            last.set_params(approximation="working_set", working_rows=_WORKING_ROWS)
-        given = (
-            model,
-            self.X_,
-            pairs,
-            self._settled(state).copy(),
-            self._features,
-            self._rows,
-        )
-        return Fitting(*given, at, state.n_more, is_new)
-
-    def finish_fit(self, fitting: Fitting) -> int:
-        """Take the clusters of a fit that is done; return how many rows moved."""
-        self.model_, self._judges = fitting.model, fitting.judges
-        n_moved = 0
-        if fitting.is_new:
-            earlier, last = self._state.labels, last_step(self.model_)
-            k = int(last.n_clusters)
-            labels = self._stable(np.asarray(last.labels_))
-            # Corrections that came while it ran are done to it as well.
-            k_now = k + self._state.n_more - fitting.n_more
-            labels = corrected(self._state, labels, k_now)
-            n_moved = 0 if earlier is None else int((labels != earlier).sum())
-            self._do(event="fit", labels=pack(labels), clusters=k, at=fitting.at)
-        self._rejudge()
-        return n_moved
-
     @property
     def _is_numbered(self) -> bool:
         return self.ids.dtype.kind == "i" and bool(
             np.array_equal(self.ids, np.arange(len(self.ids)))
         )
-
-    def _stable(self, labels: IntArray) -> IntArray:
-        """Give clusters the ids of the earlier ones that they share most rows with."""
-        earlier, next_id = self._state.labels, self._state.next_id
-        if earlier is None:
-            return labels
-        old, place = np.unique(earlier, return_inverse=True)
-        new, own = np.unique(labels, return_inverse=True)
-        k = max(len(old), len(new))
-        order = matched(own, place, k)
-        overlap = np.zeros((k, k), dtype=int)
-        np.add.at(overlap, (own, place), 1)
-        names = np.empty(len(new), dtype=int)
-        for at in range(len(new)):
-            target = order[at]
-            is_old = target < len(old) and old[target] >= 0 and overlap[at, target] > 0
-            if is_old:
-                names[at] = old[target]
-            else:
-                names[at], next_id = next_id, next_id + 1
-        return names[own]
 
     @property
     def n_answers(self) -> int:
@@ -850,17 +593,6 @@ class Session(Corrections):
         self.close()
 
 
-def _strategy(strategy: Any) -> Any:
-    if hasattr(strategy, "select"):
-        return strategy
-    if strategy not in STRATEGIES:
-        allowed = ", ".join(map(repr, STRATEGIES))
-        raise ValueError(
-            f"strategy={strategy!r}: allowed are {allowed}, or an object with select."
-        )
-    return STRATEGIES[strategy]()
-
-
 def _askable(askable: Any, n_samples: int) -> IntArray:
     if askable is None:
         return np.arange(n_samples)
@@ -875,11 +607,6 @@ def _askable(askable: Any, n_samples: int) -> IntArray:
     if len(rows) == 0 or rows[0] < 0 or rows[-1] >= n_samples:
         raise ValueError(f"askable must name rows in range({n_samples}).")
     return rows
-
-
-def _digest(values: Sequence[Any]) -> str:
-    text = "\x1f".join(map(str, values))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 __all__ = ["Conflict", "LogError", "Question", "Session", "Told"]
