@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 
-from linkwise import ConstrainedKernelKMeans, KernelCSC
+from linkwise import ConstrainedKernelKMeans, Constraints, KernelCSC
 from linkwise.active import STRATEGIES, Session, Truth, run
 from linkwise.active._answers import Answer
 
@@ -118,6 +119,49 @@ def test_nearest_asks_across_clusters():
     session = fitted("nearest", 20, checks=False)
     for question in session.ask(5):
         assert session.labels_[question.i] != session.labels_[question.j]
+
+
+def test_members_are_compared_with_the_largest_group_of_their_cluster():
+    session = fitted("members", 12, checks=False)
+    known, labels = session._state.known, session.labels_
+    for i, j in session.strategy.select(session._view(), 5):
+        assert labels[i] == labels[j]
+        others = [known.members(known.group_of(int(row))) for row in range(len(X))]
+        sizes = [len(g) for r, g in enumerate(others) if labels[r] == labels[j]]
+        if max(sizes) > 1:
+            assert len(known.members(known.group_of(j))) == max(sizes)
+
+
+def test_far_rows_and_rows_of_others_are_no_members():
+    session = fitted("members", 12, checks=False, askable=np.arange(40))
+    session.tell(Constraints([(50, 51), (51, 52), (52, 53)], []))
+    view = session._view()
+    view.labels = np.where(np.arange(60) < 30, view.labels, -1)
+    for i, j in session.strategy.select(view, 8):
+        assert i < 30 and j < 30
+
+
+def test_the_clusters_of_embeddings_are_asked_about():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 60))
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    open_k = KernelCSC("auto", n_candidates=15)
+    for data, model, expected in [
+        (unit, FIXED, "members"),
+        (csr_array(unit), FIXED, "members"),
+        (unit, open_k, "neighbourhoods"),
+        (rows, FIXED, "neighbourhoods"),
+        (X, FIXED, "neighbourhoods"),
+    ]:
+        assert type(Session(data, model).strategy) is STRATEGIES[expected]
+
+
+def test_that_rows_differ_from_their_cluster_counts_less_in_a_fit():
+    session = fitted("members", 12)
+    told = session.prepare_fit().constraints
+    assert told.n_must_link and told.n_cannot_link
+    assert set(told.must_link_weight) == {1.0}
+    assert set(told.cannot_link_weight) == {session.strategy.different_weight}
 
 
 def test_a_strategy_of_ones_own():

@@ -59,3 +59,11 @@ def test_of_many_pairs_that_follow_some_are_told_and_every_answer(monkeypatch):
     assert must >= set(big) and cannot >= set(apart)
     assert 50 >= len(must - set(big)) > 40
     assert len(must) == told.n_must_link and all(i < j < 3_000 for i, j in must)
+
+
+def test_pairs_that_differ_can_count_less_beside_others():
+    both = told_pairs(Constraints([(0, 1)], [(1, 2)], [2.0], [4.0]), 9, 0.5)
+    assert both.must_link_weight.tolist() == [2.0]
+    assert sorted(both.cannot_link_weight) == [1.0, 2.0]  # what follows is weaker
+    alone = told_pairs(Constraints([], [(1, 2)], None, [4.0]), 9, 0.5)
+    assert alone.cannot_link_weight.tolist() == [4.0]

@@ -6,6 +6,7 @@ import numpy as np
 
 from linkwise.active._answers import Answer
 from linkwise.active._beliefs import beliefs_of, p_of, unproved, worth_again
+from linkwise.active._features import are_embeddings
 from linkwise.active._log import digest_of
 from linkwise.active._state import pair
 from linkwise.active._strategies import STRATEGIES, Neighbourhoods, RandomPairs
@@ -115,8 +116,7 @@ class Asking:
             i, j, _ = self._state.answers[worst]
             return [self._question(i, j, "again", worst)]
         if n % _CHECK_EVERY == _CHECK_EVERY // 2:
-            own = isinstance(self.strategy, Neighbourhoods)
-            draw = self.strategy.check if own else RandomPairs().check
+            draw = getattr(self.strategy, "check", RandomPairs().check)
             pairs = draw(self._view())
             return [self._question(i, j, "check") for i, j in pairs]
         return []
@@ -139,12 +139,19 @@ class Asking:
         self._do(event="skip", i=i, j=j)
 
 
-def strategy_of(strategy: Any) -> Any:
-    """Return a strategy by its name; an object that selects is one."""
+def strategy_of(strategy: Any, X: Any, n_clusters: Any) -> Any:
+    """Return a strategy by its name; an object that selects is one.
+
+    "auto": the clusters of embeddings are asked about, if their number is known, and
+    the groups of other rows are looked for.
+    """
     if hasattr(strategy, "select"):
         return strategy
+    if strategy == "auto":
+        is_known = isinstance(n_clusters, int | np.integer)
+        strategy = "members" if is_known and are_embeddings(X) else "neighbourhoods"
     if strategy not in STRATEGIES:
-        allowed = ", ".join(map(repr, STRATEGIES))
+        allowed = ", ".join(map(repr, ["auto", *STRATEGIES]))
         raise ValueError(
             f"strategy={strategy!r}: allowed are {allowed}, or an object with select."
         )

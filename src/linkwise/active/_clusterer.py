@@ -21,7 +21,7 @@ class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ``oracle(i, j)`` returns "same", "different" or "unsure" for two rows of X.
     budget : int, default=100
         Number of answers.
-    strategy : str or Strategy, default="neighbourhoods"
+    strategy : str or Strategy, default="auto"
         How questions are chosen, see ``Session``.
     fit_every : int, default=25
         Answers after which the clusters are made anew.
@@ -58,7 +58,7 @@ class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         oracle: Any,
         *,
         budget: int = 100,
-        strategy: Any = "neighbourhoods",
+        strategy: Any = "auto",
         fit_every: int = 25,
         stop: bool = False,
         random_state: int = 0,

@@ -88,7 +88,11 @@ class Clusters:
         model = clone(self.estimator)
         last = last_step(model)
         last.set_params(n_clusters=min(n_clusters, len(self.ids)))
-        pairs = told_pairs(self._constraints_of(state), n_clusters)
+        pairs = told_pairs(
+            self._constraints_of(state),
+            n_clusters,
+            getattr(self.strategy, "different_weight", 1.0),
+        )
         is_open = last.get_params().get("approximation") == "auto"
         if is_open and len(self.ids) > _MANY_ROWS:
             # Every row with an answer is in a working set; a person does not wait.

@@ -115,9 +115,24 @@ def compared(X: Any) -> FloatArray:
             X = X.toarray()
         return np.asarray(X, dtype=np.float32)
     X = np.asarray(X, dtype=np.float32)
-    if X.shape[1] >= _WIDE:
-        lengths = np.linalg.norm(X, axis=1)
-        if np.ptp(lengths) < 1e-2 * max(lengths.mean(), 1e-30):
-            return X
+    if are_embeddings(X):
+        return X
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def are_embeddings(X: Any) -> bool:
+    """Tell whether rows are compared by angles: sparse, or long and of one length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> are_embeddings(np.eye(60)), are_embeddings(np.eye(10))
+    (True, False)
+    """
+    if sparse.issparse(X):
+        return True
+    if X.shape[1] < _WIDE:
+        return False
+    lengths = np.linalg.norm(np.asarray(X, dtype=np.float32), axis=1)
+    return bool(np.ptp(lengths) < 1e-2 * max(lengths.mean(), 1e-30))

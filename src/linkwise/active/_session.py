@@ -78,9 +78,13 @@ class Session(Asking, Clusters, Corrections):
         data have changed. By default they are numbered.
     ids : array-like of shape (n_samples,), optional
         Names of the rows where they are in no column.
-    strategy : str or Strategy, default="neighbourhoods"
-        How questions are chosen: also "committee", "nearest", "npu", "random", or an
-        object with ``select(view, n)``.
+    strategy : str or Strategy, default="auto"
+        How questions are chosen: "neighbourhoods" finds groups that differ and asks
+        where further rows belong, "members" asks whether rows belong to the clusters
+        that they are in; also "committee", "nearest", "npu", "random", or an object
+        with ``select(view, n)``. "auto": "members" for embeddings (sparse rows, or of
+        50 columns or more and of one length) if the number of clusters is known,
+        "neighbourhoods" otherwise.
     constraints : Constraints, optional
         Pairs that are known already, with their weights. What the log says of a pair
         is stronger.
@@ -113,14 +117,15 @@ class Session(Asking, Clusters, Corrections):
         log: str | os.PathLike[str] | None = None,
         id_column: str | None = None,
         ids: Any = None,
-        strategy: Any = "neighbourhoods",
+        strategy: Any = "auto",
         constraints: Constraints | None = None,
         checks: bool = True,
         random_state: int = 0,
     ) -> None:
         self.ids, self.X_, self.columns_ = as_features(X, id_column, ids)
         self.estimator = estimator
-        self.strategy = strategy_of(strategy)
+        n_clusters = last_step(estimator).n_clusters
+        self.strategy = strategy_of(strategy, self.X_, n_clusters)
         self.checks = checks
         self.random_state = random_state
         n_samples = len(self.ids)

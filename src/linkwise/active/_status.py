@@ -11,7 +11,7 @@ from linkwise.active._state import State
 _N_LAST = 20
 # Quality and change at which it is enough.
 _QUALITY = 0.6
-_CHANGE = 0.05
+_CHANGE = 0.02
 
 
 class Status(NamedTuple):

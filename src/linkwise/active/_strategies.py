@@ -169,6 +169,61 @@ class NPU(CommitteeRows):
         return super()._worth(shares) / questions
 
 
+class Members:
+    """Asks whether rows belong to the clusters that they are in.
+
+    A row is compared with the largest group of its cluster whose rows are known to be
+    the same, or with the most central row. Rows come at random, so that what holds of
+    them holds of the clusters.
+    """
+
+    # "Different" counts so much in a fit: any clusters that put the row elsewhere,
+    # wherever that is, satisfy it.
+    different_weight = 0.2
+
+    def select(self, view: View, n: int) -> list[tuple[int, int]]:
+        """Return up to n pairs."""
+        if view.labels is None:
+            return RandomPairs().select(view, n)
+        found = independent(view, self._pairs(view, view.labels), n)
+        return found if found else RandomPairs().select(view, n)
+
+    def check(self, view: View) -> list[tuple[int, int]]:
+        """Return a pair by which the clusters can be judged: any does."""
+        return self.select(view, 1)
+
+    def _pairs(self, view: View, labels: IntArray) -> Iterable[tuple[int, int]]:
+        """Return rows at random, each with the row that stands for its cluster."""
+        rows = view.rows
+        if len(rows) > _MAX_ROWS:
+            rows = view.rng.choice(rows, _MAX_ROWS, replace=False)
+        largest = self._largest_groups(view, labels)
+        for row in view.rng.permutation(rows).tolist():
+            cluster = int(labels[row])
+            if cluster < 0:  # far from all clusters
+                continue
+            if cluster not in largest:
+                inside = rows[labels[rows] == cluster]
+                points = view.features[inside]
+                far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+                largest[cluster] = int(inside[far.argmin()])
+            if largest[cluster] != row:
+                yield row, largest[cluster]
+
+    def _largest_groups(self, view: View, labels: IntArray) -> dict[int, int]:
+        """Return a row of the largest group in each cluster that has one."""
+        askable = np.zeros(len(labels), dtype=bool)
+        askable[view.rows] = True
+        found: dict[int, tuple[int, int]] = {}
+        for group in view.known.groups():
+            inside = members(view, group)
+            for row in inside:
+                size, _ = found.get(int(labels[row]), (1, -1))
+                if askable[row] and len(inside) > size:
+                    found[int(labels[row])] = (len(inside), row)
+        return {cluster: row for cluster, (_, row) in found.items()}
+
+
 class Nearest:
     """Asks about the nearest rows of different clusters."""
 
@@ -209,6 +264,7 @@ class RandomPairs:
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "neighbourhoods": Neighbourhoods,
     "committee": CommitteeRows,
+    "members": Members,
     "nearest": Nearest,
     "npu": NPU,
     "random": RandomPairs,

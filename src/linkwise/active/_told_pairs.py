@@ -14,12 +14,15 @@ from linkwise.constraints import Constraints
 _MAX_TOLD = 20_000
 
 
-def told_pairs(answers: Constraints, n_clusters: int) -> Constraints:
+def told_pairs(
+    answers: Constraints, n_clusters: int, different_weight: float = 1.0
+) -> Constraints:
     """Return answers, with their weights, and what follows from them.
 
     A row that differs from all of so many groups but one is in that. A pair that
     follows has the least weight of the answers that it follows from. Of too many pairs
-    that follow, some are drawn.
+    that follow, some are drawn. In the end weights of rows that differ are multiplied
+    by ``different_weight`` where others are the same.
     """
     given = _by_weight(answers)
     own = {pair(i, j): weight for i, j, _, weight in given}
@@ -31,6 +34,8 @@ def told_pairs(answers: Constraints, n_clusters: int) -> Constraints:
     found = _least_weights(given, pairs, n_clusters) | own
     weight = np.array([found[i, j] for i, j, _ in pairs])
     is_must = np.array([is_same for _, _, is_same in pairs], dtype=bool)
+    if is_must.any():
+        weight[~is_must] *= different_weight
     ends = np.array([(i, j) for i, j, _ in pairs], dtype=np.intp).reshape(-1, 2)
     return Constraints(
         ends[is_must],
