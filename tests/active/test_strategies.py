@@ -141,19 +141,20 @@ def test_far_rows_and_rows_of_others_are_no_members():
         assert i < 30 and j < 30
 
 
-def test_the_clusters_of_embeddings_are_asked_about():
+def test_many_clusters_of_embeddings_are_asked_about():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 60))
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    open_k = KernelCSC("auto", n_candidates=15)
-    for data, model, expected in [
-        (unit, FIXED, "members"),
-        (csr_array(unit), FIXED, "members"),
-        (unit, open_k, "neighbourhoods"),
-        (rows, FIXED, "neighbourhoods"),
-        (X, FIXED, "neighbourhoods"),
+    for data, n_clusters, expected in [
+        (unit, 8, "members"),
+        (csr_array(unit), 8, "members"),
+        (unit, 7, "neighbourhoods"),
+        (unit, "auto", "neighbourhoods"),
+        (rows, 8, "neighbourhoods"),
+        (X, 8, "neighbourhoods"),
     ]:
-        assert type(Session(data, model).strategy) is STRATEGIES[expected]
+        session = Session(data, KernelCSC(n_clusters))
+        assert type(session.strategy) is STRATEGIES[expected]
 
 
 def test_that_rows_differ_from_their_cluster_counts_less_in_a_fit():

@@ -13,6 +13,8 @@ from linkwise.active._strategies import STRATEGIES, Neighbourhoods, RandomPairs
 
 # One question in so many is a check.
 _CHECK_EVERY = 10
+# From so many clusters on groups that all differ take too many answers to be found.
+_MANY_CLUSTERS = 8
 
 
 class Question(NamedTuple):
@@ -142,14 +144,15 @@ class Asking:
 def strategy_of(strategy: Any, X: Any, n_clusters: Any) -> Any:
     """Return a strategy by its name; an object that selects is one.
 
-    "auto": the clusters of embeddings are asked about, if their number is known, and
-    the groups of other rows are looked for.
+    "auto": the clusters of embeddings are asked about, if there are many, and the
+    groups of other rows are looked for.
     """
     if hasattr(strategy, "select"):
         return strategy
     if strategy == "auto":
         is_known = isinstance(n_clusters, int | np.integer)
-        strategy = "members" if is_known and are_embeddings(X) else "neighbourhoods"
+        are_many = is_known and n_clusters >= _MANY_CLUSTERS
+        strategy = "members" if are_many and are_embeddings(X) else "neighbourhoods"
     if strategy not in STRATEGIES:
         allowed = ", ".join(map(repr, ["auto", *STRATEGIES]))
         raise ValueError(

@@ -83,7 +83,7 @@ class Session(Asking, Clusters, Corrections):
         where further rows belong, "members" asks whether rows belong to the clusters
         that they are in; also "committee", "nearest", "npu", "random", or an object
         with ``select(view, n)``. "auto": "members" for embeddings (sparse rows, or of
-        50 columns or more and of one length) if the number of clusters is known,
+        50 columns or more and of one length) in eight known clusters or more,
         "neighbourhoods" otherwise.
     constraints : Constraints, optional
         Pairs that are known already, with their weights. What the log says of a pair
