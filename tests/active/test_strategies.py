@@ -147,7 +147,7 @@ def test_many_clusters_of_embeddings_are_asked_about():
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     for data, n_clusters, expected in [
         (unit, 8, "members"),
-        (csr_array(unit), 8, "members"),
+        (csr_array(unit), 8, "neighbourhoods"),
         (unit, 7, "neighbourhoods"),
         (unit, "auto", "neighbourhoods"),
         (rows, 8, "neighbourhoods"),

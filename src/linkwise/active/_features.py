@@ -122,7 +122,7 @@ def compared(X: Any) -> FloatArray:
 
 
 def are_embeddings(X: Any) -> bool:
-    """Tell whether rows are compared by angles: sparse, or long and of one length.
+    """Tell whether rows are long and of one length, as embeddings are.
 
     Examples
     --------
@@ -130,9 +130,7 @@ def are_embeddings(X: Any) -> bool:
     >>> are_embeddings(np.eye(60)), are_embeddings(np.eye(10))
     (True, False)
     """
-    if sparse.issparse(X):
-        return True
-    if X.shape[1] < _WIDE:
+    if sparse.issparse(X) or X.shape[1] < _WIDE:
         return False
     lengths = np.linalg.norm(np.asarray(X, dtype=np.float32), axis=1)
     return bool(np.ptp(lengths) < 1e-2 * max(lengths.mean(), 1e-30))
