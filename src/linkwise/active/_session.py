@@ -82,8 +82,8 @@ class Session(Asking, Clusters, Corrections):
         How questions are chosen: "neighbourhoods" finds groups that differ and asks
         where further rows belong, "members" asks whether rows belong to the clusters
         that they are in; also "committee", "nearest", "npu", "random", or an object
-        with ``select(view, n)``. "auto": "members" for embeddings (rows of 50 columns or
-        more and of one length, not sparse) in eight known clusters or more,
+        with ``select(view, n)``. "auto": "members" for embeddings (rows of 50 columns
+        or more and of one length, not sparse) in eight known clusters or more,
         "neighbourhoods" otherwise.
     constraints : Constraints, optional
         Pairs that are known already, with their weights. What the log says of a pair
