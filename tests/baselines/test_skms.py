@@ -97,6 +97,24 @@ class TestExamplesOfTheSpecification:
         assert K[0, 0] + K[1, 1] - 2 * K[0, 1] == pytest.approx(0.100950, abs=2e-6)
 
 
+def test_projections_on_single_pairs_are_limited(monkeypatch):
+    X, _, pairs = circles()
+    sweeps = []
+
+    def counted(*args, max_iter, **options):
+        sweeps.append(max_iter)
+        return nearest_metric(*args, max_iter=max_iter, **options)
+
+    monkeypatch.setattr(_kernel_mean_shift, "nearest_metric", counted)
+    closure = pairs.closure(len(X))
+    n_pairs = closure.n_must_link + closure.n_cannot_link
+    SKMS().fit(X, constraints=pairs)
+    for limit in (3 * n_pairs, n_pairs // 2):
+        monkeypatch.setattr(_kernel_mean_shift, "_MAX_PROJECTIONS", limit)
+        SKMS().fit(X, constraints=pairs)
+    assert sweeps == [100_000 // n_pairs, 3, 1]
+
+
 class TestCircles:
     @pytest.mark.parametrize("seed", [0, 1, 3])
     def test_the_number_of_three_circles_is_found(self, seed):

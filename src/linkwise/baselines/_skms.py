@@ -41,8 +41,10 @@ class SKMS(ConstrainedClusterer):
     with a bandwidth of its own, and rows that share a mode are a cluster. So the number
     of clusters is found, unless it is given. Long clusters fall into pieces.
 
-    The pairs are those of the closure; a weight multiplies the price of slack. X is
-    not standardised: put a ``StandardScaler`` in front where scales differ.
+    The pairs are those of the closure; a weight multiplies the price of slack. As in
+    the authors' code the kernel is bent by at most 100,000 projections on single pairs,
+    so many pairs need not all come to rest. X is not standardised: put a
+    ``StandardScaler`` in front where scales differ.
 
     Parameters
     ----------
