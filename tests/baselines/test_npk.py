@@ -173,6 +173,19 @@ class TestKernel:
         assert_allclose(whole.values, few.values, atol=1e-8)
         assert_allclose(whole.vectors, few.vectors, atol=1e-5)
 
+    @pytest.mark.parametrize(
+        ("values", "wanted"),
+        [
+            # As many more as the smaller half foretells, and a quarter: 1.25 (5 + 6).
+            ([1.0, 0.9, 0.8, 0.7, 0.6], 13),
+            ([1.0, 0.6, 0.5, 0.3, 0.1], 7),  # half as many again, at the least
+            ([1.0, 0.9, 0.9, 0.9, 0.89], 20),  # four times as many, at the most
+            ([1.0, 1.0, 1.0, 1.0, 1.0], 20),
+        ],
+    )
+    def test_the_next_number_of_vectors_is_guessed(self, values, wanted):
+        assert _pair_kernel._next_wanted(np.array(values[::-1])) == wanted
+
     def test_what_rounding_leaves_of_zero_is_not_positive(self, monkeypatch):
         # Twenty components without pairs: the largest eigenvalue of -L is 0 each time.
         graph = csr_array(np.kron(np.eye(20), np.ones((12, 12)) - np.eye(12)))

@@ -160,9 +160,26 @@ def leading_vectors(
                 break
             if not _are_positive(values).all():
                 return _sorted(values, vectors, n_least)
-            n_wanted *= 2
+            n_wanted = _next_wanted(values)
     check_matrices(n_nodes, 4, max_memory, "kernel matrix")
     return _sorted(*eigen(matrix.toarray(), "evd"), n_least)
+
+
+def _next_wanted(values: FloatArray) -> int:
+    """Return how many of the largest eigenvalues to ask for if these are positive.
+
+    If the rest came as densely as the smaller half of these, so many would be positive,
+    and a quarter more are asked for: most often they come more densely.
+    """
+    n_values = len(values)
+    largest = np.sort(values)[::-1]
+    half = largest[(n_values - 1) // 2 :]
+    steepness = (half[0] - half[-1]) / (len(half) - 1)
+    least, most = n_values * 3 // 2, n_values * 4
+    if steepness <= 0.0:
+        return most
+    n_positive = n_values + largest[-1] / steepness
+    return int(np.clip(1.25 * n_positive, least, most))
 
 
 def _are_positive(values: FloatArray) -> BoolArray:
