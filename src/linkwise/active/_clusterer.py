@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from linkwise._typing import IntArray
+from linkwise.active._fitting import last_step
 from linkwise.active._oracles import run
 from linkwise.active._session import Session
 from linkwise.constraints import Constraints
+from linkwise.search import matched
 
 
 class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,9 +37,10 @@ class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
+        Cluster of each row, as the session places it.
     estimator_ : estimator
-        The fitted estimator.
+        The fitted estimator, which predicts. Its own labels are of one kernel, those of
+        a session also of the answers about other rows: some may differ.
     constraints_ : Constraints
         The pairs that were answered.
     session_ : Session
@@ -101,10 +106,21 @@ class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.session_, self.estimator_ = session, session.model_
         self.constraints_ = session.constraints_
-        self.labels_ = self.estimator_.labels_
+        own = np.asarray(last_step(self.estimator_).labels_)
+        self.labels_ = _numbered(np.asarray(session.labels_), own)
         return self
 
     def predict(self, X: Any) -> Any:
         """Return the cluster of each row of X."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
+
+
+def _numbered(labels: IntArray, own: IntArray) -> IntArray:
+    """Return clusters by the ids of those of another clustering most like them."""
+    is_in = (labels >= 0) & (own >= 0)
+    ids, place = np.unique(labels[is_in], return_inverse=True)
+    k = max(len(ids), int(own.max()) + 1)
+    found = np.full(len(labels), -1)
+    found[is_in] = matched(place, own[is_in], k)[place]
+    return found

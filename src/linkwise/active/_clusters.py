@@ -110,11 +110,12 @@ class Clusters:
     def finish_fit(self: Any, fitting: Fitting) -> int:
         """Take the clusters of a fit that is done; return how many rows moved."""
         self.model_, self._judges = fitting.model, fitting.judges
+        self._doubt = fitting.doubt
         n_moved = 0
         if fitting.is_new:
-            earlier, last = self._state.labels, last_step(self.model_)
-            k = int(last.n_clusters)
-            labels = self._stable(np.asarray(last.labels_))
+            earlier = self._state.labels
+            k = int(last_step(self.model_).n_clusters)
+            labels = self._stable(fitting.labels)
             # Corrections that came while it ran are done to it as well.
             k_now = k + self._state.n_more - fitting.n_more
             labels = corrected(self._state, labels, k_now)

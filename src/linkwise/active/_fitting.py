@@ -5,11 +5,14 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
+from linkwise.active._features import is_table
 from linkwise.active._judges import Judges
+from linkwise.active._placing import placed
 from linkwise.constraints import Constraints
 from linkwise.engines import engine_for
 from linkwise.exceptions import ConstraintWarning
@@ -45,6 +48,8 @@ class Fitting:
     n_more: int = 0  # clusters that corrections had made, less those they had merged
     is_new: bool = True  # else the committee of an earlier run is made again
     judges: Judges | None = field(default=None, init=False)
+    labels: Any = field(default=None, init=False)  # clusters of the rows
+    doubt: Any = field(default=None, init=False)  # of each row, None if nobody knows
 
     def run(self, go_on: Callable[[int], bool] | None = None) -> "Fitting":
         """Cluster the rows.
@@ -72,7 +77,19 @@ class Fitting:
                 # Who watched the fit is no part of the result.
                 last.set_params(n_jobs=n_jobs)
         self.judges = Judges.of(self.model, self.features, self.rows, self.known)
+        self.labels = np.asarray(last.labels_)
+        self.doubt = getattr(last, "doubt_", None)
+        self._place()
         return self
+
+    def _place(self) -> None:
+        """Put rows of a table where the answers about others say."""
+        if self.judges is None or not is_table(self.X):
+            return
+        k = int(last_step(self.model).n_clusters)
+        found = placed(self.labels, self.judges, self.known, self.features, k)
+        if found is not None:
+            self.labels, self.doubt = found
 
 
 class _Watched:

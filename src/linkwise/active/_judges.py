@@ -20,7 +20,7 @@ LEAST = 0.02
 # How much even clusters count, as so many answers.
 _EVENNESS = 5.0
 # Rows of each group that every cluster is thought to have beside those that are known.
-_SMOOTH = 0.1
+SMOOTH = 0.1
 
 
 class _Held(NamedTuple):
@@ -171,7 +171,7 @@ class Judges:
         """
         heavy = np.argsort(-self.weights, kind="stable")[:_MAX_SAY]
         heavy = heavy[self.weights[heavy] >= _LEAST_WEIGHT * self.weights[heavy[0]]]
-        tables = self._tables([self._seen(group) for group in groups])[heavy] + _SMOOTH
+        tables = self._tables([self._seen(group) for group in groups])[heavy] + SMOOTH
         tables /= tables.sum(axis=2, keepdims=True)
         found = np.full((len(rows), len(groups)), 1.0 / len(groups))
         places = self.places[rows]

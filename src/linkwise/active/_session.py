@@ -135,6 +135,7 @@ class Session(Asking, Clusters, Corrections):
         self._features = compared(self.X_)
         self._judges: Judges | None = None
         self.model_: Any = None
+        self._doubt: Any = None
         # Whether the committee of an earlier run is made again when it is first
         # needed. A program that fits in a thread of its own does not wait for it.
         self.waits_for_fits = True
@@ -526,12 +527,11 @@ class Session(Asking, Clusters, Corrections):
         return dict(self._state.names)
 
     def doubt(self) -> FloatArray:
-        """Return for each row the share of the committee that puts it elsewhere."""
+        """Return for each row how far the committee would put it elsewhere."""
         self._judged()
-        found = getattr(last_step(self.model_), "doubt_", None)
-        if found is None:
+        if self._doubt is None:
             return np.full(len(self.ids), np.nan)
-        return np.asarray(found)
+        return np.asarray(self._doubt)
 
     def status(self) -> Status:
         """Return how far the session is, and whether more answers are worth it."""

@@ -1,0 +1,91 @@
+"""Where rows belong by the committee and by a forest of the rows with answers."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils import gen_batches
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.active._answers import Known
+from linkwise.active._judges import SMOOTH, Judges
+from linkwise.active._strategies import apart
+
+# Rows of every group of which a forest can learn, at the least.
+_LEAST_ROWS = 3
+_N_TREES = 100
+_ROWS_AT_ONCE = 100_000
+
+
+class Placed(NamedTuple):
+    """Clusters of all rows, and how doubtful each row is in its own."""
+
+    labels: IntArray  # -1: far from all
+    doubt: FloatArray
+
+
+def placed(
+    labels: IntArray,
+    judges: Judges,
+    known: Known,
+    features: FloatArray,
+    n_clusters: int,
+) -> Placed | None:
+    """Return where rows belong if answers tell of every cluster what is in it.
+
+    The labels of a fit are one clustering under one kernel. When each cluster has rows
+    that people put there, two more have a say on all others: the whole committee, by
+    the known rows in the clusters of each member, and a forest that has learnt the
+    known rows from their columns. Each row goes where both together expect it.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Clusters of the fit; they speak for rows that the committee has not seen.
+    judges : Judges
+        The committee.
+    known : Known
+        What follows from the answers.
+    features : ndarray of shape (n_samples, n_features)
+        Columns that mean something by themselves.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    Placed or None
+        None while a cluster has fewer than three known rows, or would lose all its own.
+    """
+    hoods = apart(known, known.groups(), n_clusters)
+    groups = [known.members(hood) for hood in hoods]
+    if n_clusters < 2 or len(groups) < n_clusters:
+        return None
+    if min(map(len, groups)) < _LEAST_ROWS:
+        return None
+    rows = np.concatenate(groups)
+    group = np.repeat(np.arange(n_clusters), [len(own) for own in groups])
+    expected = judges.shares(np.arange(len(labels)), groups)
+    is_unseen = (judges.places < 0) & (labels >= 0)
+    if is_unseen.any():
+        shares = _shares_by_labels(labels, rows, group, n_clusters)
+        expected[is_unseen] = shares[labels[is_unseen]]
+    forest = RandomForestClassifier(_N_TREES, random_state=0)
+    forest.fit(features[rows], group)
+    for block in gen_batches(len(labels), _ROWS_AT_ONCE):
+        expected[block] += forest.predict_proba(features[block])
+    found = expected.argmax(axis=1)
+    doubt = 1.0 - expected.max(axis=1) / 2.0
+    found[labels < 0] = -1
+    if len(np.unique(found[found >= 0])) < n_clusters:
+        return None
+    return Placed(found, doubt)
+
+
+def _shares_by_labels(
+    labels: IntArray, rows: IntArray, group: IntArray, n_groups: int
+) -> FloatArray:
+    """Return how probable each group is in each cluster, by the known rows in it."""
+    counts = np.full((int(labels.max()) + 1, n_groups), SMOOTH)
+    is_in = labels[rows] >= 0
+    np.add.at(counts, (labels[rows][is_in], group[is_in]), 1.0)
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
