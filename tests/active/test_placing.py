@@ -42,14 +42,21 @@ def expected_by_loops(judges, groups, features):
         for labels, weight in zip(
             judges.labels[heavy], judges.weights[heavy], strict=True
         ):
+            # Each group counts as much as one of the mean size does.
+            n_mean = sum(map(len, groups)) / k
             counts = np.array(
-                [0.1 + sum(labels[i] == labels[row] for i in own) for own in groups]
+                [
+                    0.1 + np.mean([labels[i] == labels[row] for i in own]) * n_mean
+                    for own in groups
+                ]
             )
             found[row] += weight * counts / counts.sum()
         found[row] /= judges.weights[heavy].sum()
     rows = np.concatenate(groups)
     group = np.concatenate([np.full(len(own), at) for at, own in enumerate(groups)])
-    forest = RandomForestClassifier(100, random_state=0).fit(features[rows], group)
+    balance = "balanced_subsample"
+    forest = RandomForestClassifier(100, class_weight=balance, random_state=0)
+    forest.fit(features[rows], group)
     return found + forest.predict_proba(features)
 
 
@@ -59,7 +66,7 @@ def test_rows_go_where_committee_and_forest_together_expect_them(seed, k):
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((30, 3))
     rows = rng.permutation(30)
-    groups = [rows[4 * at : 4 * at + 4].tolist() for at in range(k)]
+    groups = [rows[9 * at : 9 * at + 3 + 2 * at].tolist() for at in range(k)]
     labels = rng.integers(k, size=(5, 30))
     known = known_of(groups)
     judges = judges_of(labels, known)

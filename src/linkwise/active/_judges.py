@@ -158,11 +158,26 @@ class Judges:
         found[seen] = self.weights @ together
         return np.clip(found, LEAST, 1.0 - LEAST)
 
-    def shares(self, rows: IntArray, groups: Sequence[Sequence[int]]) -> FloatArray:
+    def shares(
+        self,
+        rows: IntArray,
+        groups: Sequence[Sequence[int]],
+        *,
+        are_even: bool = False,
+    ) -> FloatArray:
         """Return how probable each of some groups is for each row.
 
         A row is as probable in a group as the known rows of its cluster are, on the
         average of the judges. Rows that none sees may be in any.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows,)
+            Rows that may belong to the groups.
+        groups : sequence of sequences of int
+            Known rows.
+        are_even : bool, default=False
+            Whether groups count alike, however many rows of each are known.
 
         Returns
         -------
@@ -171,7 +186,10 @@ class Judges:
         """
         heavy = np.argsort(-self.weights, kind="stable")[:_MAX_SAY]
         heavy = heavy[self.weights[heavy] >= _LEAST_WEIGHT * self.weights[heavy[0]]]
-        tables = self._tables([self._seen(group) for group in groups])[heavy] + SMOOTH
+        tables = self._tables([self._seen(group) for group in groups])[heavy]
+        if are_even:
+            tables *= even_weights(tables[0].sum(axis=0))
+        tables += SMOOTH
         tables /= tables.sum(axis=2, keepdims=True)
         found = np.full((len(rows), len(groups)), 1.0 / len(groups))
         places = self.places[rows]
@@ -181,3 +199,14 @@ class Judges:
             mean += self.weights[judge] * table[self.labels[judge, places[seen]]]
         found[seen] = mean / self.weights[heavy].sum()
         return found
+
+
+def even_weights(sizes: FloatArray) -> FloatArray:
+    """Return what each row of groups counts if all groups count alike.
+
+    Examples
+    --------
+    >>> even_weights(np.array([1.0, 3.0])).tolist()
+    [2.0, 0.6666666666666666]
+    """
+    return np.asarray(sizes.mean() / np.maximum(sizes, 1.0))

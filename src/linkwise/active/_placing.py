@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
-from linkwise.active._judges import SMOOTH, Judges
+from linkwise.active._judges import SMOOTH, Judges, even_weights
 from linkwise.active._strategies import apart
 
 # Rows of every group of which a forest can learn, at the least.
@@ -36,7 +36,9 @@ def placed(
     The labels of a fit are one clustering under one kernel. When each cluster has rows
     that people put there, two more have a say on all others: the whole committee, by
     the known rows in the clusters of each member, and a forest that has learnt the
-    known rows from their columns. Each row goes where both together expect it.
+    known rows from their columns. Each row goes where both together expect it. All
+    clusters count alike: questions are about doubtful rows, and how many of a cluster
+    are known tells little of its size.
 
     Parameters
     ----------
@@ -64,12 +66,14 @@ def placed(
         return None
     rows = np.concatenate(groups)
     group = np.repeat(np.arange(n_clusters), [len(own) for own in groups])
-    expected = judges.shares(np.arange(len(labels)), groups)
+    expected = judges.shares(np.arange(len(labels)), groups, are_even=True)
     is_unseen = (judges.places < 0) & (labels >= 0)
     if is_unseen.any():
         shares = _shares_by_labels(labels, rows, group, n_clusters)
         expected[is_unseen] = shares[labels[is_unseen]]
-    forest = RandomForestClassifier(_N_TREES, random_state=0)
+    forest = RandomForestClassifier(
+        _N_TREES, class_weight="balanced_subsample", random_state=0
+    )
     forest.fit(features[rows], group)
     for block in gen_batches(len(labels), _ROWS_AT_ONCE):
         expected[block] += forest.predict_proba(features[block])
@@ -86,6 +90,7 @@ def _shares_by_labels(
 ) -> FloatArray:
     """Return how probable each group is in each cluster, by the known rows in it."""
     counts = np.full((int(labels.max()) + 1, n_groups), SMOOTH)
+    weights = even_weights(np.bincount(group).astype(np.float64))
     is_in = labels[rows] >= 0
-    np.add.at(counts, (labels[rows][is_in], group[is_in]), 1.0)
+    np.add.at(counts, (labels[rows][is_in], group[is_in]), weights[group[is_in]])
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
