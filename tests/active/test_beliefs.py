@@ -6,9 +6,11 @@ from linkwise import KernelCSC
 from linkwise.active import Session, Truth, run
 from linkwise.active._beliefs import worth_again
 from linkwise.active._state import State
+from linkwise.active._status import _sentence, quality_of
 
 X, Y = make_blobs(90, centers=3, random_state=1, cluster_std=1.0)
 MODEL = KernelCSC(3, n_candidates=20, random_state=0)
+NAN = float("nan")
 
 
 def state_of(n_answers, n_confirmed=0, n_contradicted=0):
@@ -108,5 +110,23 @@ def test_the_status_counts_all_that_follows_from_answers():
     session = run(Session(X, MODEL), Truth(Y), 40, fit_every=10)
     status = session.status()
     assert status.held == session.constraints_.score(session.labels_)
-    assert status.quality == status.trust * max(0.0, 2.0 * status.held - 1.0)
+    assert status.quality == status.trust * (1.0 - status.change)
     assert np.isnan(Session(X, MODEL).status().quality)
+
+
+@pytest.mark.parametrize(
+    ("trust", "change", "word"),
+    [
+        (NAN, NAN, "too few answers"),
+        (NAN, 0.01, "too few answers"),
+        (0.9, NAN, "cluster again"),
+        (0.9, 0.03, "still change (3%)"),
+        (0.5, 0.01, "not yet what clusters foretell"),
+        (0.9, 0.02, "Enough"),
+    ],
+)
+def test_a_sentence_says_what_is_missing(trust, change, word):
+    quality = float(quality_of(trust, change))
+    sentence = _sentence(trust, quality, change)
+    assert word in sentence
+    assert sentence.startswith("Enough" if word == "Enough" else "Go on")

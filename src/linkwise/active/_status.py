@@ -1,6 +1,6 @@
 """How far a session is, in numbers and in a sentence."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -22,7 +22,7 @@ class Status(NamedTuple):
     n_groups: int  # neighbourhoods that are known to differ
     trust: float  # mean probability of the last answers before they came; NaN: unknown
     held: float  # share of what follows from answers that holds in the clusters
-    quality: float  # trust x (2 held - 1): high where the clusters are right
+    quality: float  # trust x (1 - change): high where the clusters are right
     change: float  # 1 - ARI between the last two clusterings; NaN: there are none
     check: tuple[int, int]  # random checks that the clusters foretold, and all
     n_conflicts: int
@@ -35,25 +35,36 @@ def status_of(state: State, hoods: list[int]) -> Status:
     """Return the status of a state."""
     last = state.trust[-_N_LAST:]
     trust = float(np.mean(last)) if len(last) == _N_LAST else float("nan")
-    held = held_share(state)
-    quality = trust * max(0.0, 2.0 * held - 1.0) if held == held else float("nan")
-    change = float("nan")
-    if len(state.fits) > 1:
-        change = _change(state)
+    change = _change(state) if len(state.fits) > 1 else float("nan")
+    quality = float(quality_of(trust, change))
     return Status(
         n_answers=state.n_answers,
         n_unsure=len(state.unsure),
         n_groups=len(hoods),
         trust=trust,
-        held=held,
+        held=held_share(state),
         quality=quality,
         change=change,
         check=(sum(state.checks), len(state.checks)),
         n_conflicts=len(state.conflicts),
         n_lost=state.n_lost,
         enough=quality >= _QUALITY and change <= _CHANGE,
-        sentence=_sentence(quality, change),
+        sentence=_sentence(trust, quality, change),
     )
+
+
+def quality_of(trust: Any, change: Any) -> Any:
+    """Return how good clusters are by what they foretell and how far they change.
+
+    How many of the answers hold in them tells less: who has learnt the answers has
+    them right.
+
+    Examples
+    --------
+    >>> round(float(quality_of(0.8, 0.25)), 3), float(quality_of(0.8, 1.2))
+    (0.6, 0.0)
+    """
+    return trust * (1.0 - np.minimum(change, 1.0))
 
 
 def _change(state: State) -> float:
@@ -91,16 +102,16 @@ def held_share(state: State) -> float:
     return n_held / n_pairs if n_pairs else float("nan")
 
 
-def _sentence(quality: float, change: float) -> str:
-    if np.isnan(quality):
+def _sentence(trust: float, quality: float, change: float) -> str:
+    if np.isnan(trust):
         return "Go on: too few answers to tell."
-    if quality < _QUALITY:
-        return f"Go on: answers and clusters do not agree yet ({quality:.0%})."
     if np.isnan(change):
         return "Go on: cluster again to see whether the clusters still change."
     if change > _CHANGE:
         return f"Go on: the clusters still change ({change:.0%})."
+    if quality < _QUALITY:
+        return f"Go on: answers are not yet what clusters foretell ({quality:.0%})."
     return (
-        f"Enough: answers and clusters agree ({quality:.0%}) and the clusters hardly "
-        f"changed ({change:.0%})."
+        f"Enough: answers are what clusters foretell ({quality:.0%}) and the clusters "
+        f"hardly changed ({change:.0%})."
     )
