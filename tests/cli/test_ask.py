@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from linkwise import ConstrainedKernelKMeans
-from linkwise.active import Session
+from linkwise.active import Question, Session
 from linkwise.cli import _ask
 from linkwise.cli._data import Table
 from linkwise.cli._screen import Screen
@@ -221,3 +221,20 @@ def test_in_a_terminal_single_keys_answer(linkwise, flowers):
     assert "Do these two belong together?" in text and "Taken back" in text
     assert "[bold]red" in text or "blue" in text  # cells are no markup
     assert len(pd.read_csv("flowers.pairs.csv")) == 2
+
+
+@pytest.mark.parametrize("kind", ["pair", "again"])
+@pytest.mark.parametrize("painter", ["pipe", "json", "terminal"])
+def test_a_question_that_comes_again_says_so(capsys, kind, painter):
+    frame = pd.DataFrame({"length": [1.0, 2.0]})
+    table = Table(Path(), frame, True)
+    if painter == "terminal":
+        paint = _ask._Terminal(table, ["length"])
+    else:
+        paint = _ask._Pipe(table, ["length"], Screen(as_json=painter == "json"))
+    paint.ask(Question(0, 1, "0:0:1", kind), None)
+    out, err = capsys.readouterr()
+    if painter == "json":
+        assert json.loads(err)["kind"] == kind
+    else:
+        assert ("Once more:" in out + err) == (kind == "again")

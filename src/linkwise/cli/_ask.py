@@ -193,10 +193,13 @@ class _Pipe:
         }
         names = [self.table.name_of(row) for row in (question.i, question.j)]
         if self.screen.as_json:
-            value = {"question": question.id, "i": names[0], "j": names[1], **rows}
+            value = {"question": question.id, "kind": question.kind}
+            value |= {"i": names[0], "j": names[1], **rows}
             typer.echo(json.dumps(value), err=True)
             return
-        typer.echo(f"{names[0]} and {names[1]}: same, different or unsure?", err=True)
+        first = "Once more: " if question.kind == "again" else ""
+        words = f"{first}{names[0]} and {names[1]}: same, different or unsure?"
+        typer.echo(words, err=True)
         for name in self.shown:
             left, right = rows["left"][name], rows["right"][name]
             mark = " " if left == right else "*"
@@ -256,7 +259,10 @@ class _Terminal(_Pipe):
                     return meaning
 
     def ask(self, question: Any, session: Any) -> None:
-        self._rows(question.i, question.j, "Do these two belong together?")
+        title = "Do these two belong together?"
+        if question.kind == "again":
+            title = "Once more: do these two belong together?"
+        self._rows(question.i, question.j, title)
 
     def again(self, answer: Any, session: Any) -> None:
         said = "same" if answer.is_same else "different"
