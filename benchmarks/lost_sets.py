@@ -56,7 +56,7 @@ def between(points: np.ndarray, y: np.ndarray) -> float:
 def best_of(
     data: Dataset, trial: Trial, pairs: Constraints, kernels: Any
 ) -> dict[str, float]:
-    """Return what the chosen and the best of 300 candidates are worth."""
+    """Return what the chosen and the best of 300 candidates, or of those kept, are."""
     n_clusters, closure = len(np.unique(data.y)), pairs.closure(len(data.y))
     is_exact = len(data.y) <= EXACT_ROWS
     if is_exact:

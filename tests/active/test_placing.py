@@ -1,16 +1,23 @@
 """Rows where the committee and a forest of the answers expect them."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import make_blobs
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from linkwise import KernelCSC
 from linkwise.active import ActiveClusterer, Session, Truth, run
 from linkwise.active._answers import Answer, Known
+from linkwise.active._clusterer import _numbered
 from linkwise.active._judges import Judges
 from linkwise.active._placing import placed
 
@@ -112,6 +119,26 @@ def test_labels_of_the_fit_stay_while_a_cluster_is_hardly_known(groups):
     assert placed(MIXED[0], judges_of(MIXED, known), known, COLUMNS, 2) is None
 
 
+def test_a_row_that_came_early_is_in_nobodys_way():
+    known = Known()
+    for other in (0, 8):
+        known.add(Answer(15, other, False, -1))
+    groups = [[0, 1, 2, 3], [8, 9, 10, 11], [4, 5, 6]]
+    for own in groups:
+        for row in own[1:]:
+            known.add(Answer(own[0], row, True, -1))
+    for i, j in ((0, 8), (0, 4), (4, 8)):
+        known.add(Answer(i, j, False, -1))
+    thirds = np.repeat([0, 2, 1], [4, 4, 8])
+    found = placed(MIXED[0], judges_of([thirds] * 2, known), known, COLUMNS, 3)
+    assert adjusted_rand_score(found.labels[:15], thirds[:15]) == 1.0
+
+
+def test_more_groups_than_clusters_are_left_to_the_fit():
+    known = known_of([[0, 1, 2], [3, 4, 5], [8, 9, 10]])
+    assert placed(MIXED[0], judges_of(MIXED, known), known, COLUMNS, 2) is None
+
+
 def test_no_cluster_is_lost():
     known = known_of([[0, 1, 2], [3, 4, 5, 6, 7, 8, 9, 10, 11]])
     alike = np.zeros((16, 1))
@@ -196,3 +223,48 @@ def test_an_estimator_that_asks_has_the_labels_of_its_session(told):
     assert adjusted_rand_score(asking.labels_, session.labels_) == 1.0
     # New rows get the ids of the same clusters.
     assert (asking.labels_ == asking.predict(session.X_)).mean() > 0.5
+
+
+def test_clusters_that_were_merged_stay_so():
+    corners = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])
+    X, y = make_blobs(80, centers=corners, cluster_std=0.5, random_state=0)
+    model = KernelCSC(4, n_candidates=20, random_state=1)
+    session = Session(X, model)
+    groups = [np.flatnonzero(y == at)[:6].tolist() for at in range(4)]
+    for own in groups:
+        for row in own[1:]:
+            session.tell((own[0], row), "same")
+    for first, second in combinations(groups, 2):
+        session.tell((first[0], second[0]), "different")
+    session.fit()
+    assert adjusted_rand_score(session.labels_, y) == 1.0
+    session.merge(*(int(session.labels_[own[0]]) for own in groups[:2]))
+    merged = session.fit().labels_
+    # The two others are still what they were.
+    others = np.isin(y, [2, 3])
+    assert adjusted_rand_score(merged[others], y[others]) == 1.0
+
+
+def test_of_a_pipeline_the_forest_sees_what_the_last_step_sees():
+    X, y = one_of_many(160, 3)
+    without = FunctionTransformer(lambda X: X[:, 1:])
+    own = run(Session(X, make_pipeline(without, MODEL)), Truth(y), 60, fit_every=60)
+    asked = {row for i, j, _ in own.answers.values() for row in (i, j)}
+    free = np.setdiff1d(np.arange(160), list(asked))
+    # The column of the classes is not among those that it has.
+    assert adjusted_rand_score(y[free], own.labels_[free]) < 0.2
+
+
+def test_matrices_of_kernels_have_no_columns_to_learn(told):
+    session, y = told
+    gram = rbf_kernel(session.X_)
+    model = KernelCSC(2, kernels="precomputed", n_candidates=5, random_state=0)
+    own = run(Session(gram, model), Truth(y), 40, fit_every=40)
+    assert adjusted_rand_score(own.labels_, own.model_.labels_) == 1.0
+
+
+def test_clusters_are_numbered_after_others():
+    own = np.array([2, 2, 2, 0, 0, 1, 1, 1, -1])
+    labels = np.array([7, 7, 7, 3, 3, 9, 9, 7, 3])
+    assert _numbered(labels, own).tolist() == [2, 2, 2, 0, 0, 1, 1, 2, 0]
+    assert _numbered(np.array([5, -1, 5]), np.array([0, 0, 1])).tolist() == [0, -1, 0]

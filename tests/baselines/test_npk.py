@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import OptimizeResult, minimize
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, diags_array
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs as scikit_blobs
 from sklearn.datasets import make_moons
@@ -185,6 +185,13 @@ class TestKernel:
     )
     def test_the_next_number_of_vectors_is_guessed(self, values, wanted):
         assert _pair_kernel._next_wanted(np.array(values[::-1])) == wanted
+
+    def test_no_guess_leads_to_a_whole_matrix_that_is_not_needed(self, monkeypatch):
+        values = np.full(2400, -1.0)
+        values[:300] = 1.0 - 1e-3 * np.arange(300)
+        monkeypatch.setattr(_pair_kernel, "check_matrices", None)
+        found = leading_vectors(diags_array(values).tocsr(), 3, rng())
+        assert found.n_positive == 300
 
     def test_what_rounding_leaves_of_zero_is_not_positive(self, monkeypatch):
         # Twenty components without pairs: the largest eigenvalue of -L is 0 each time.

@@ -118,9 +118,10 @@ class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 def _numbered(labels: IntArray, own: IntArray) -> IntArray:
     """Return clusters by the ids of those of another clustering most like them."""
-    is_in = (labels >= 0) & (own >= 0)
+    is_in = labels >= 0
     ids, place = np.unique(labels[is_in], return_inverse=True)
     k = max(len(ids), int(own.max()) + 1)
+    both = own[is_in] >= 0
     found = np.full(len(labels), -1)
-    found[is_in] = matched(place, own[is_in], k)[place]
+    found[is_in] = matched(place[both], own[is_in][both], k)[place]
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.utils import get_tags
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
@@ -83,11 +84,24 @@ class Fitting:
         return self
 
     def _place(self) -> None:
-        """Put rows of a table where the answers about others say."""
-        if self.judges is None or not is_table(self.X):
+        """Put rows of a table where the answers about others say.
+
+        Of a pipeline, it is the table that the last step sees.
+        """
+        last, seen, features = last_step(self.model), self.X, self.features
+        if self.judges is None or get_tags(last).input_tags.pairwise:
             return
-        k = int(last_step(self.model).n_clusters)
-        found = placed(self.labels, self.judges, self.known, self.features, k)
+        if self.model is not last:
+            seen = features = self.model[:-1].transform(self.X)
+        if not is_table(seen):
+            return
+        found = placed(
+            self.labels,
+            self.judges,
+            self.known,
+            np.asarray(features, dtype=np.float32),
+            int(last.n_clusters),
+        )
         if found is not None:
             self.labels, self.doubt = found
 

@@ -56,14 +56,15 @@ def placed(
     Returns
     -------
     Placed or None
-        None while a cluster has fewer than three known rows, or would lose all its own.
+        None while a cluster has fewer than three known rows, or would lose all its own,
+        and where more groups than clusters are known to differ.
     """
-    hoods = apart(known, known.groups(), n_clusters)
+    large = [g for g in known.groups() if len(known.members(g)) >= _LEAST_ROWS]
+    hoods = apart(known, large, None)
+    # Those that were merged are more than there are clusters.
+    if n_clusters < 2 or len(hoods) != n_clusters:
+        return None
     groups = [known.members(hood) for hood in hoods]
-    if n_clusters < 2 or len(groups) < n_clusters:
-        return None
-    if min(map(len, groups)) < _LEAST_ROWS:
-        return None
     rows = np.concatenate(groups)
     group = np.repeat(np.arange(n_clusters), [len(own) for own in groups])
     expected = judges.shares(np.arange(len(labels)), groups, are_even=True)

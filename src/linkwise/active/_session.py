@@ -527,7 +527,10 @@ class Session(Asking, Clusters, Corrections):
         return dict(self._state.names)
 
     def doubt(self) -> FloatArray:
-        """Return for each row how far the committee would put it elsewhere."""
+        """Return for each row the share of the committee that puts it elsewhere.
+
+        Where rows are placed by a forest of the answers as well, that is half of it.
+        """
         self._judged()
         if self._doubt is None:
             return np.full(len(self.ids), np.nan)

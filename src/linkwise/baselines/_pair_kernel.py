@@ -152,7 +152,8 @@ def leading_vectors(
     n_nodes = matrix.shape[0]
     n_wanted = max(n_least + 1, _FIRST_VECTORS)
     if n_nodes > _DENSE_ROWS:
-        while n_wanted < n_nodes // 4:
+        limit = n_nodes // 4
+        while n_wanted < limit:
             start = rng.standard_normal(n_nodes)
             try:
                 values, vectors = eigsh(matrix, n_wanted, which="LA", v0=start)
@@ -160,7 +161,8 @@ def leading_vectors(
                 break
             if not _are_positive(values).all():
                 return _sorted(values, vectors, n_least)
-            n_wanted = _next_wanted(values)
+            is_last = n_wanted == limit - 1
+            n_wanted = limit if is_last else min(_next_wanted(values), limit - 1)
     check_matrices(n_nodes, 4, max_memory, "kernel matrix")
     return _sorted(*eigen(matrix.toarray(), "evd"), n_least)
 
