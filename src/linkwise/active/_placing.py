@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
@@ -59,6 +58,8 @@ def placed(
         None while a cluster has fewer than three known rows, or would lose all its own,
         and where more groups than clusters are known to differ.
     """
+    from sklearn.ensemble import RandomForestClassifier
+
     large = [g for g in known.groups() if len(known.members(g)) >= _LEAST_ROWS]
     hoods = apart(known, large, None)
     # Those that were merged are more than there are clusters.
