@@ -27,6 +27,7 @@ _HOMES = {
     "ConstraintWarning": "exceptions",
     "InconsistentConstraintsError": "exceptions",
     "InfeasibleConstraintsError": "exceptions",
+    "TableWarning": "exceptions",
 }
 
 __all__ = sorted(_HOMES)
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         ConstraintWarning,
         InconsistentConstraintsError,
         InfeasibleConstraintsError,
+        TableWarning,
     )
     from linkwise.kernels import KernelBank
     from linkwise.model_files import ModelFileError, load, save

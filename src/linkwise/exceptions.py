@@ -6,13 +6,18 @@
     ├── InconsistentConstraintsError   a cannot-link contradicts must-links
     └── InfeasibleConstraintsError     no clustering satisfies every pair
     UserWarning
-    └── ConstraintWarning              the pairs cannot do what was asked
+    ├── ConstraintWarning              the pairs cannot do what was asked
+    └── TableWarning                   values of a table could not be read
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 __all__ = [
     "ConstraintWarning",
     "InconsistentConstraintsError",
     "InfeasibleConstraintsError",
+    "TableWarning",
 ]
 
 
@@ -26,3 +31,14 @@ class InfeasibleConstraintsError(ValueError):
 
 class ConstraintWarning(UserWarning):
     """The constraints cannot do what was asked of them; says what was done instead."""
+
+
+class TableWarning(UserWarning):
+    """Values of a table could not be read, or were not there in ``fit``.
+
+    ``columns`` has an entry for each column with such values.
+    """
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        super().__init__("; ".join(map(str, columns)))
+        self.columns = list(columns)

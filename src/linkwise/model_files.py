@@ -29,7 +29,7 @@ from linkwise.estimators import (
 )
 from linkwise.tables import TablePreparation
 
-_FIRST_LINE = b"linkwise model, format 1\n"
+_FIRST_LINE = b"linkwise model, format 2\n"
 _MAX_HEADER = 10_000
 _MODELS = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
 # Types that a model may hold, beside those of scikit-learn and numpy that skops knows
@@ -60,7 +60,7 @@ _OWN = {
         "WithinWhitened",
     ],
     "kernels._views": ["Points", "Raw", "Standardized"],
-    "tables._columns": ["ColumnNote"],
+    "tables._columns": ["ColumnNote", "Reading"],
     "tables._preparation": ["TablePreparation"],
 }
 _OTHERS = {

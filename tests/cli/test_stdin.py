@@ -35,7 +35,7 @@ def test_labels_are_those_of_the_same_table_in_a_file(files):
         (DATA.replace(",", "\t").encode(), ["'\\t' between fields"]),
         (
             "Größe;y\n1,5;2\n1,5;3\n8,5;9\n".encode("latin-1"),
-            ["';' between fields", "decimal commas", "encoding latin-1"],
+            ["';' between fields", "decimal commas", "encoding cp1252"],
         ),
         ("größe,y\n1,2\n1,3\n8,9\n".encode("utf-16"), ["encoding utf-16"]),
         (b"4,2\n1,3\n8,9\n", ["no line of column names"]),

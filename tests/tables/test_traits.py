@@ -62,7 +62,7 @@ def test_categories_words_and_gaps_are_compared_by_shares():
     words = np.array(["red wine", "dry White; wine", "sweet red"])
     text = [f"{words[c]} n{i % 7}" for i, c in enumerate(plan)]
     table = pd.DataFrame({"plan": np.array(["a", "b", "c"])[plan], "text": text})
-    table.loc[labels == 1, "plan"] = "n/a"
+    table.loc[labels == 1, "plan"] = None
     kinds = {"plan": "category", "text": "text"}
     traits = cluster_traits(table, labels, kinds=kinds, n_largest=100)
     for cluster in range(3):

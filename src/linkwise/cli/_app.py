@@ -32,6 +32,7 @@ from linkwise.cli._options import (
     LabelsFile,
     MaxMemory,
     Method,
+    Missing,
     NJobs,
     NoProgress,
     OnConflict,
@@ -44,6 +45,7 @@ from linkwise.cli._options import (
     Sheet,
     Show,
     Strict,
+    StrictRows,
     TimeLimit,
     Who,
     kinds_of_columns,
@@ -223,6 +225,7 @@ def cluster(
     drop_column: DropColumn = None,
     as_kind: AsKind = None,
     strict: Strict = False,
+    missing: Missing = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -399,7 +402,11 @@ def cluster(
             report=report,
             id_column=id_column,
             wishes=Wishes(
-                columns or [], drop_column or [], kinds_of_columns(as_kind), strict
+                columns or [],
+                drop_column or [],
+                kinds_of_columns(as_kind),
+                strict,
+                missing or [],
             ),
             written=text_options(separator, decimal, encoding, header, sheet),
             method=method.value,
@@ -430,6 +437,7 @@ def predict(
     out: LabelsFile,
     id_column: IdColumn = None,
     drop_column: DropColumn = None,
+    strict: StrictRows = False,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -441,14 +449,17 @@ def predict(
     """Give new rows the clusters of a model.
 
     The columns that the model was fitted on are found by their names; others are
-    ignored.
+    ignored. Values are read as they were when it was fitted; those that cannot be, and
+    categories that were not there, are counted and said.
     """
     with errors_reported(context.obj):
         from linkwise.cli._predict import run_predict
 
         screen = Screen(as_json, quiet)
         written = text_options(separator, decimal, encoding, header, sheet)
-        run_predict(model, data, out, id_column, drop_column or [], written, screen)
+        run_predict(
+            model, data, out, id_column, drop_column or [], written, screen, strict
+        )
 
 
 @app.command(
@@ -560,6 +571,7 @@ def ask(
     drop_column: DropColumn = None,
     as_kind: AsKind = None,
     strict: Strict = False,
+    missing: Missing = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -590,7 +602,11 @@ def ask(
             who=who,
             limit=limit,
             wishes=Wishes(
-                columns or [], drop_column or [], kinds_of_columns(as_kind), strict
+                columns or [],
+                drop_column or [],
+                kinds_of_columns(as_kind),
+                strict,
+                missing or [],
             ),
             written=text_options(separator, decimal, encoding, header, sheet),
             n_candidates=candidates,
@@ -662,6 +678,7 @@ def label(
     drop_column: DropColumn = None,
     as_kind: AsKind = None,
     strict: Strict = False,
+    missing: Missing = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -689,7 +706,11 @@ def label(
             id_column=id_column,
             who=who,
             wishes=Wishes(
-                columns or [], drop_column or [], kinds_of_columns(as_kind), strict
+                columns or [],
+                drop_column or [],
+                kinds_of_columns(as_kind),
+                strict,
+                missing or [],
             ),
             written=text_options(separator, decimal, encoding, header, sheet),
             n_candidates=candidates,
@@ -728,6 +749,7 @@ def check(
     drop_column: DropColumn = None,
     as_kind: AsKind = None,
     strict: Strict = False,
+    missing: Missing = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -756,7 +778,13 @@ def check(
             data,
             pairs,
             id_column,
-            Wishes(columns or [], drop_column or [], kinds_of_columns(as_kind), strict),
+            Wishes(
+                columns or [],
+                drop_column or [],
+                kinds_of_columns(as_kind),
+                strict,
+                missing or [],
+            ),
             text_options(separator, decimal, encoding, header, sheet),
             clusters,
             Screen(as_json),

@@ -33,7 +33,7 @@ def run_check(
     screen: Screen,
 ) -> None:
     """Report on data and pairs; exit with code 4 if they cannot all hold."""
-    table = read_table(data, id_column, written, screen)
+    table = read_table(data, id_column, written, screen, wishes.as_text)
     features, notes, _ = read_features(table, wishes, screen)
     pairs = read_pairs(pairs_path, table)
     found = contradictions(pairs, pairs_path, table)

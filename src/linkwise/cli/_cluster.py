@@ -84,7 +84,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     outputs = [job.out, job.model, job.report]
     check_outputs([p for p in outputs if p is not None], [job.data, job.pairs])
 
-    table = read_table(job.data, job.id_column, job.written, screen)
+    table = read_table(job.data, job.id_column, job.written, screen, job.wishes.as_text)
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "

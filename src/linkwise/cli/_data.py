@@ -29,7 +29,15 @@ from linkwise.cli._text_files import (
     refuse_ragged,
     require_file,
 )
-from linkwise.tables import ColumnNote, TablePreparation, is_id_like
+from linkwise.exceptions import TableWarning
+from linkwise.tables import (
+    ColumnNote,
+    Reading,
+    TablePreparation,
+    is_id_like,
+    note_of,
+    with_gaps,
+)
 
 # Before pandas 3.1 the default is off by a last digit now and then.
 _HAS_EXACT_FLOATS = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
@@ -57,6 +65,10 @@ class Table:
     id_column: str | None = None
     ids: list[Any] | None = None
     text: TextFile | None = None
+    # The mark before decimals, if a person said it or it was seen to be a comma.
+    decimal: str | None = None
+    # Other sheets of an Excel file.
+    other_sheets: Sequence[str] = ()
     # Where the first row of data stands in the sheet of an Excel file.
     first_row: int | None = None
 
@@ -77,15 +89,29 @@ class Table:
         """Return the file and the place of a row."""
         return f"{self.path}, {self.place(row)}"
 
+    def listed_columns(self, limit: int = 10) -> str:
+        """Return the names of the columns, and of sheets that may have others."""
+        found = listed(list(self.frame.columns), limit)
+        if self.other_sheets:
+            found += f". Other sheets (--sheet NAME): {listed(self.other_sheets)}"
+        return found
+
     def name_of(self, row: int) -> str:
         """Return the id of a row, its number without ids."""
         return str(row if self.ids is None else self.ids[row])
 
 
 def read_table(
-    path: Path, id_column: str | None, written: TextOptions, screen: Screen
+    path: Path,
+    id_column: str | None,
+    written: TextOptions,
+    screen: Screen,
+    as_text: Collection[str] = (),
 ) -> Table:
-    """Return the content of a data file; its ending tells the format."""
+    """Return the content of a data file; its ending tells the format.
+
+    Columns named in ``as_text`` are texts, whatever they look like: 007 is not 7.
+    """
     require_file(path)
     ending = extension(path)
     if written.sheet is not None and ending not in EXCEL:
@@ -101,11 +127,15 @@ def read_table(
         sheet = read_sheet(path, written.sheet)
         text = made_text(path, sheet.content, written)
         first_row = sheet.first_row + text.has_header
-        table = replace(_text_table(text, id_column), first_row=first_row)
+        table = replace(
+            _text_table(text, id_column, written, as_text),
+            first_row=first_row,
+            other_sheets=sheet.others,
+        )
     elif ending in _TEXT or path == STDIN:
         with reading(path):
             text = recognised(path, written)
-        table = _text_table(text, id_column)
+        table = _text_table(text, id_column, written, as_text)
     else:
         raise BadInputError(
             f"{path}: the ending {ending or 'of the name'!r} is not known; data files "
@@ -121,22 +151,30 @@ def read_table(
     return table if id_column is None else _with_ids(table, id_column)
 
 
-def _text_table(text: TextFile, id_column: str | None) -> Table:
-    return Table(text.path, _read_text(text, id_column), text.has_header, text=text)
+def _text_table(
+    text: TextFile,
+    id_column: str | None,
+    written: TextOptions,
+    as_text: Collection[str],
+) -> Table:
+    frame = _read_text(text, {*as_text, id_column} - {None})
+    decimal = written.decimal or ("," if text.decimal == "," else None)
+    return Table(text.path, frame, text.has_header, text=text, decimal=decimal)
 
 
-def _read_text(file: TextFile, id_column: str | None) -> pd.DataFrame:
-    frame = _parsed(file)
+def _read_text(file: TextFile, as_text: Collection[Any]) -> pd.DataFrame:
+    frame = _parsed(file, dtype=dict.fromkeys(as_text, str))
     for mark in (";", "\t", "|"):
         if frame.shape[1] == 1 and mark in str(frame.columns[0]):
             raise BadInputError(
                 f"{file.path} seems to have {mark!r} between its fields, but not "
                 "equally many in all lines. Say what it is with --separator."
             )
-    if id_column in frame.columns:
-        # Read again as text: 007 is not 7, and an id "NA" is no gap.
-        ids = _parsed(file, usecols=[id_column], dtype=str, keep_default_na=False)
-        frame[id_column] = ids[id_column].str.strip()
+    for name in frame.columns:
+        if name in as_text:
+            frame[name] = frame[name].str.strip()
+        elif not pd.api.types.is_numeric_dtype(frame[name].dtype):
+            frame[name] = with_gaps(frame[name], file.decimal)
     return frame
 
 
@@ -165,6 +203,9 @@ def _parsed(file: TextFile, **options: Any) -> pd.DataFrame:
                 index_col=False,
                 skipinitialspace=True,
                 low_memory=False,
+                # Words such as NA may be values: what a column holds decides.
+                keep_default_na=False,
+                na_values=[""],
                 **_EXACT_FLOATS,
                 **options,
             )
@@ -259,7 +300,7 @@ def _with_ids(table: Table, id_column: str) -> Table:
     if id_column not in table.frame.columns:
         raise BadInputError(
             f"{table.path} has no column {id_column!r} for --id-column; it has "
-            f"{listed(list(table.frame.columns))}."
+            f"{table.listed_columns()}."
         )
     column = table.frame[id_column]
     missing = np.flatnonzero((column.isna() | (column.astype(str) == "")).to_numpy())
@@ -305,6 +346,12 @@ class Wishes(NamedTuple):
     dropped: Sequence[str] = ()  # to leave out
     kinds: Mapping[str, str] = MappingProxyType({})  # what columns hold
     strict: bool = False  # nothing but complete columns of numbers
+    missing: Sequence[str] = ()  # values that are missing in any column
+
+    @property
+    def as_text(self) -> list[str]:
+        """Columns whose texts count: 007 is not the category 7."""
+        return [name for name, kind in self.kinds.items() if kind != "number"]
 
 
 class Features(NamedTuple):
@@ -319,11 +366,14 @@ def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
     """Return the features of a table, prepared if they are not complete numbers."""
     frame = chosen_columns(table, wishes)
     if wishes.strict:
+        if wishes.missing:
+            raise typer.BadParameter("--missing: with --strict nothing may be missing.")
         return Features(check_features(table, frame), _as_numbers(frame))
+    frame = _with_thousands(table, frame, screen)
     named = set(resolve_names(table, wishes.columns, "--columns")) | set(wishes.kinds)
-    if _is_plain(frame) and not wishes.kinds:
+    if _is_plain(frame) and not wishes.kinds and not wishes.missing:
         left_out = [
-            ColumnNote(str(name), "id", 0.0)
+            ColumnNote(str(name), Reading("id"))
             for name in frame.columns
             if name not in named and is_id_like(str(name), frame[name])
         ]
@@ -343,13 +393,58 @@ def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
     numbers = frame.select_dtypes("number")
     infinite = np.isinf(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
     _refuse_where(table, numbers, infinite, "infinite value", "Replace")
-    preparation = TablePreparation(dict(wishes.kinds) or None)
+    preparation = TablePreparation(
+        dict(wishes.kinds) or None,
+        decimal=table.decimal,
+        missing=list(wishes.missing) or None,
+    )
     preparation.set_output(transform="pandas")
-    try:
-        values = preparation.fit_transform(frame)
-    except ValueError as error:
-        raise BadInputError(f"{table.path}: {error}") from None
+    with warnings.catch_warnings():
+        # The notes of the columns say it.
+        warnings.simplefilter("ignore", TableWarning)
+        try:
+            values = preparation.fit_transform(frame)
+        except ValueError as error:
+            raise BadInputError(f"{table.path}: {error}") from None
     return Features(values, preparation.columns_, preparation)
+
+
+def _with_thousands(table: Table, frame: pd.DataFrame, screen: Screen) -> pd.DataFrame:
+    """Return columns as texts that were read as decimals but are thousands.
+
+    "1.092" may be either where commas do not part the fields; what else stands in the
+    column tells.
+    """
+    if table.text is None or table.text.separator == ",":
+        return frame
+    names = [name for name in frame.columns if _may_be_thousands(frame[name])]
+    if not names:
+        return frame
+    texts = _parsed(table.text, usecols=names, dtype=str)
+    for name in names:
+        note = note_of(str(name), texts[name], decimal=table.decimal)
+        if note.kind == "number" and note.reading.decimal != table.text.decimal:
+            frame = frame.assign(**{str(name): texts[name]})
+        elif ";" in note.detail and table.decimal is None:
+            shown = note.detail.partition("; ")[2]
+            screen.note(
+                f"column {name!r} of {table.path}: {shown}; --decimal , reads it "
+                "otherwise."
+            )
+    return frame
+
+
+def _may_be_thousands(column: "pd.Series[Any]") -> bool:
+    """Tell whether all decimals of a column could be groups of three digits."""
+    if not pd.api.types.is_float_dtype(column.dtype):
+        return False
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = np.abs(values[np.isfinite(values)])
+    values = values[values % 1 != 0]
+    if not len(values) or values.max() >= 1000 or values.min() < 1:
+        return False
+    thousandfold = 1000 * values
+    return bool((np.abs(thousandfold - thousandfold.round()) < 1e-6).all())
 
 
 def chosen_columns(table: Table, wishes: Wishes) -> pd.DataFrame:
@@ -368,7 +463,7 @@ def chosen_columns(table: Table, wishes: Wishes) -> pd.DataFrame:
 
 
 def _as_numbers(frame: pd.DataFrame) -> list[ColumnNote]:
-    return [ColumnNote(str(name), "number", 0.0) for name in frame.columns]
+    return [ColumnNote(str(name), Reading("number")) for name in frame.columns]
 
 
 def _is_plain(frame: pd.DataFrame) -> bool:
@@ -431,7 +526,7 @@ def resolve_names(table: Table, given: Sequence[str], option: str) -> list[str]:
         if name not in known:
             raise BadInputError(
                 f"{table.path} has no column {name!r} for {option}; it has "
-                f"{listed(list(table.frame.columns), 30)}."
+                f"{table.listed_columns(30)}."
             )
     return list(dict.fromkeys(names))
 

@@ -24,6 +24,7 @@ class Sheet(NamedTuple):
 
     content: bytes  # CSV text, UTF-8
     first_row: int  # where the table begins in the sheet, counted from 1
+    others: list[str]  # names of the other sheets
 
 
 def read_sheet(path: Path, name: str | None) -> Sheet:
@@ -31,20 +32,23 @@ def read_sheet(path: Path, name: str | None) -> Sheet:
 
     Rows and columns that are empty are left out before and after all others.
     """
-    cells = _cells(path, name)
+    cells, others = _cells(path, name)
     is_full = (cells != "").to_numpy()
     rows, columns = (np.flatnonzero(is_full.any(axis=axis)) for axis in (1, 0))
     if not len(rows):
-        raise BadInputError(f"{path}: the sheet is empty; --sheet NAME takes another.")
+        there = f" ({listed(others)})" if others else ""
+        raise BadInputError(
+            f"{path}: the sheet is empty; --sheet NAME takes another{there}."
+        )
     table = cells.iloc[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     texts = [_texts(table[column].tolist()) for column in table]
     file = io.StringIO(newline="")
     csv.writer(file, lineterminator="\n").writerows(zip(*texts, strict=True))
-    return Sheet(file.getvalue().encode(), int(rows[0]) + 1)
+    return Sheet(file.getvalue().encode(), int(rows[0]) + 1, others)
 
 
-def _cells(path: Path, name: str | None) -> pd.DataFrame:
-    """Return the cells of a sheet, "" where there is nothing."""
+def _cells(path: Path, name: str | None) -> tuple[pd.DataFrame, list[str]]:
+    """Return the cells of a sheet, "" where there is nothing, and other sheets."""
     _require_openpyxl(path)
     try:
         with warnings.catch_warnings():
@@ -56,9 +60,11 @@ def _cells(path: Path, name: str | None) -> pd.DataFrame:
                         f"--sheet {name!r}: {path} has no such sheet; it has "
                         f"{listed(book.sheet_names)}."
                     )
+                chosen = book.sheet_names[0] if name is None else name
+                others = [str(n) for n in book.sheet_names if n != chosen]
                 cells = pd.read_excel(
                     book,
-                    sheet_name=0 if name is None else name,
+                    sheet_name=chosen,
                     header=None,
                     dtype=object,
                     na_filter=False,
@@ -71,7 +77,7 @@ def _cells(path: Path, name: str | None) -> pd.DataFrame:
             f"{path} is not an Excel file that can be read: {reason.rstrip('.')}. Save "
             "it again as .xlsx, without a password, or as .csv."
         ) from None
-    return cells.map(lambda cell: "" if _is_empty(cell) else cell)
+    return cells.map(lambda cell: "" if _is_empty(cell) else cell), others
 
 
 def _require_openpyxl(path: Path) -> None:
@@ -98,6 +104,14 @@ def _texts(cells: Sequence[Any]) -> list[str]:
     def text(cell: Any) -> str:
         if isinstance(cell, datetime.datetime) and not has_times:
             return cell.date().isoformat()
+        if isinstance(cell, datetime.timedelta):
+            return _hours(cell)
         return str(cell)
 
     return [text(cell) for cell in cells]
+
+
+def _hours(duration: datetime.timedelta) -> str:
+    """Return a duration as hours, minutes and seconds, as Excel shows it."""
+    minutes, seconds = divmod(duration.total_seconds(), 60)
+    return f"{int(minutes // 60)}:{int(minutes % 60):02d}:{seconds:02.0f}"

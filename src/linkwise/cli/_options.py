@@ -153,8 +153,9 @@ AsKind = Annotated[
         "--as",
         rich_help_panel=COLUMNS,
         metavar="NAME=KIND",
-        help="What a column holds, if it is not seen: number, category, text, date or "
-        "id; repeat the option for more.",
+        help="What a column holds, if it is not seen: number, category, text, date "
+        "(date dmy: day first, date mdy: month first) or id; repeat the option for "
+        "more.",
         show_default=False,
     ),
 ]
@@ -164,6 +165,26 @@ Strict = Annotated[
         "--strict",
         rich_help_panel=COLUMNS,
         help="Refuse columns that are not complete numbers.",
+    ),
+]
+StrictRows = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        rich_help_panel=COLUMNS,
+        help="Refuse values that cannot be read or were not seen when the model was "
+        "fitted.",
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        rich_help_panel=COLUMNS,
+        metavar="VALUE",
+        help="A value that means nothing is known, such as unknown or -99; repeat the "
+        "option for more.",
+        show_default="empty; NA and the like among numbers and dates",
     ),
 ]
 Separator = Annotated[
@@ -189,7 +210,7 @@ Encoding = Annotated[
     typer.Option(
         rich_help_panel=TEXT,
         metavar="NAME",
-        help="Encoding of DATA, such as utf-8, utf-16, latin-1.",
+        help="Encoding of DATA, such as utf-8, utf-16, cp1252.",
         show_default="found out",
     ),
 ]
@@ -354,14 +375,15 @@ def text_options(
 
 def kinds_of_columns(given: list[str] | None) -> dict[str, str]:
     """Return what columns hold, from NAME=KIND."""
-    from linkwise.tables import KINDS
+    from linkwise.tables import KINDS, ORDERS
 
     kinds = {}
     for text in given or []:
         name, is_pair, kind = text.rpartition("=")
-        if not is_pair or kind not in KINDS:
+        allowed = (*KINDS, *ORDERS)
+        if not is_pair or kind not in allowed:
             raise typer.BadParameter(
-                f"--as {text!r} must be NAME=KIND, with a KIND of {', '.join(KINDS)}."
+                f"--as {text!r} must be NAME=KIND, with a KIND of {', '.join(allowed)}."
             )
         kinds[name] = kind
     return kinds

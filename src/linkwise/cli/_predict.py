@@ -1,5 +1,6 @@
 """The command ``linkwise predict``."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from linkwise.cli._outputs import (
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
+from linkwise.exceptions import TableWarning
 from linkwise.model_files import ModelFileError, load
 from linkwise.tables import TablePreparation
 
@@ -30,14 +32,20 @@ def run_predict(
     dropped: Sequence[str],
     written: TextOptions,
     screen: Screen,
+    strict: bool = False,
 ) -> None:
     """Give the rows of a file the clusters of a model, write them, report."""
     check_labels_path(out)
     check_outputs([out], [model_path, data])
     with screen.notes_of_warnings():
         preparation, model = load_model(model_path)
-    table = read_table(data, id_column, written, screen)
-    features = features_for(preparation, model, model_path, table, dropped, screen)
+    table = read_as_fitted(preparation, data, id_column, written, screen)
+    features, unread = features_for(
+        preparation, model, model_path, table, dropped, screen
+    )
+    if strict and unread:
+        found = "; ".join(map(str, unread))
+        raise BadInputError(f"{data}: {found}. With --strict nothing is predicted.")
     with screen.notes_of_warnings():
         labels = model.predict(features)
     sizes = cluster_sizes(labels, getattr(model, "n_clusters_", model.n_clusters))
@@ -48,12 +56,14 @@ def run_predict(
         "data": str(data),
         "rows": table.n_rows,
         "features": features.shape[1],
+        "unread": [column._asdict() for column in unread],
         "cluster_sizes": sizes,
         "labels": str(out),
     }
     rows, width = counted(table.n_rows, "row"), counted(features.shape[1], "feature")
     sections: list[Section] = [
         ("data", [f"{rows}, {width}"]),
+        *([("not read", [str(column) for column in unread])] if unread else []),
         ("clusters", [f"{listed(sizes, 20)} rows"]),
         ("labels", [str(out)]),
     ]
@@ -63,6 +73,29 @@ def run_predict(
     )
 
 
+def read_as_fitted(
+    preparation: TablePreparation | None,
+    path: Path,
+    id_column: str | None,
+    written: TextOptions,
+    screen: Screen,
+) -> Table:
+    """Return a table with its columns read as those that a model was fitted on."""
+    if preparation is None:
+        return read_table(path, id_column, written, screen)
+    # Plain numbers are read by pandas, texts by the preparation; so are other numbers,
+    # unless a person says how they are written in this file.
+    as_text = [
+        note.name
+        for note in preparation.columns_
+        if note.kind != "number"
+        or note.reading.form
+        or (note.reading.decimal != "." and written.decimal is None)
+    ]
+    said = written._replace(decimal=written.decimal or ".")
+    return read_table(path, id_column, said, screen, as_text)
+
+
 def features_for(
     preparation: TablePreparation | None,
     model: Any,
@@ -70,14 +103,25 @@ def features_for(
     table: Table,
     dropped: Sequence[str],
     screen: Screen,
-) -> Any:
-    """Return the rows of a table as a model takes them."""
-    if preparation is not None:
-        return preparation.transform(
-            table.frame[_needed(preparation, path, table, dropped)]
-        )
-    columns = _columns_of(model, path, table, dropped, screen)
-    return check_features(table, chosen_columns(table, Wishes(columns, dropped)))
+) -> tuple[Any, list[Any]]:
+    """Return the rows of a table as a model takes them, and what was not read."""
+    if preparation is None:
+        columns = _columns_of(model, path, table, dropped, screen)
+        chosen = chosen_columns(table, Wishes(columns, dropped))
+        return check_features(table, chosen), []
+    frame = table.frame[_needed(preparation, path, table, dropped)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TableWarning)
+        try:
+            features = preparation.transform(frame)
+        except ValueError as error:
+            raise BadInputError(f"{table.path}: {error}") from None
+    unread = []
+    for warning in caught:
+        if isinstance(warning.message, TableWarning):
+            unread += warning.message.columns
+            screen.note(f"{table.path}: {warning.message}.")
+    return features, unread
 
 
 def _needed(
@@ -90,8 +134,7 @@ def _needed(
     if missing:
         raise BadInputError(
             f"{table.path} lacks {counted(len(missing), 'column')} that {path} was "
-            f"fitted on: {listed(missing)}. The file has "
-            f"{listed(list(table.frame.columns))}."
+            f"fitted on: {listed(missing)}. The file has {table.listed_columns()}."
         )
     return names
 
@@ -138,7 +181,7 @@ def _columns_of(
     if missing:
         raise BadInputError(
             f"{table.path} lacks {counted(len(missing), 'column')} that {path} was "
-            f"fitted on: {listed(missing)}. The file has {listed(available)}."
+            f"fitted on: {listed(missing)}. The file has {table.listed_columns()}."
         )
     extra = [name for name in available if name not in set(names) | set(dropped)]
     if extra:

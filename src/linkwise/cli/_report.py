@@ -37,7 +37,7 @@ class ReportJob:
 
 def run_report(job: ReportJob, screen: Screen) -> None:
     """Write a page on the clusters that a model gives to the rows of a file."""
-    from linkwise.cli._predict import features_for, load_model
+    from linkwise.cli._predict import features_for, load_model, read_as_fitted
 
     check_report_path(job.out, "--out")
     inputs = [job.model, job.data, job.pairs, job.table]
@@ -45,10 +45,16 @@ def run_report(job: ReportJob, screen: Screen) -> None:
     with screen.notes_of_warnings():
         preparation, model = load_model(job.model)
     ids_are_here = job.table is None
-    table = read_table(
-        job.data, job.id_column if ids_are_here else None, job.written, screen
+    table = read_as_fitted(
+        preparation,
+        job.data,
+        job.id_column if ids_are_here else None,
+        job.written,
+        screen,
     )
-    features = features_for(preparation, model, job.model, table, job.dropped, screen)
+    features, _ = features_for(
+        preparation, model, job.model, table, job.dropped, screen
+    )
     shown = table if job.table is None else _other_table(job, job.table, table, screen)
     pairs = Constraints() if job.pairs is None else read_pairs(job.pairs, shown)
     notes = None if preparation is None else preparation.columns_
@@ -111,7 +117,7 @@ def report_of(
             pairs,
             table=table.frame,
             ids=table.ids,
-            kinds=None if notes is None else {note.name: note.kind for note in notes},
+            kinds=None if notes is None else {n.name: n.reading for n in notes},
             title=f"Clusters of {table.path.name}",
             lines=lines,
         )

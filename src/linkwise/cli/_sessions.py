@@ -63,7 +63,7 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
     from linkwise.active import LogError, Session
     from linkwise.estimators import KernelCSC
 
-    table = read_table(job.data, job.id_column, job.written, screen)
+    table = read_table(job.data, job.id_column, job.written, screen, job.wishes.as_text)
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "

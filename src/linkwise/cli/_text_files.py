@@ -26,6 +26,7 @@ COMPRESSIONS = tuple(_OPENERS)
 # Marks between fields that are recognised, those that text seldom holds first.
 _MARKS = ("\t", ";", "|", ",")
 _UTF_16_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ENCODINGS = ("utf-8-sig", "cp1252", "latin-1")
 # Letters of a cell; Python's own limit is that of short texts.
 _MAX_CELL = 2**27
 # Records by which it is decided how a file is written.
@@ -127,21 +128,25 @@ def _separator_by_name(path: Path) -> str:
 
 
 def _encoding_of(path: Path) -> str:
-    """Return UTF-16 if a file begins so, UTF-8 if all of it is that, else latin-1."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    """Return UTF-16 if a file begins so, else what all of it can be read as."""
     with _open_bytes(path) as file:
-        chunk = file.read(_CHUNK)
-        for mark, name in _UTF_16_MARKS.items():
-            if chunk.startswith(mark):
-                return name
+        start = file.read(2)
+    if start in _UTF_16_MARKS:
+        return _UTF_16_MARKS[start]
+    # Windows-1252 is latin-1 with the euro and quotes; some bytes it does not have.
+    return next(name for name in _ENCODINGS if _is_readable(path, name))
+
+
+def _is_readable(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with _open_bytes(path) as file:
         try:
-            while chunk:
+            while chunk := file.read(_CHUNK):
                 decoder.decode(chunk)
-                chunk = file.read(_CHUNK)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return "latin-1"
-    return "utf-8-sig"
+            return False
+    return True
 
 
 def _separator_of(file: TextFile) -> str:
@@ -216,7 +221,7 @@ def reading(path: Path, encoding: str = "") -> Iterator[None]:
     except LookupError:
         raise BadInputError(
             f"--encoding {encoding} is not known; write for example utf-8, utf-16 or "
-            "latin-1."
+            "cp1252."
         ) from None
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise BadInputError(f"{path} cannot be read: {error}.") from None

@@ -8,7 +8,7 @@ import numpy as np
 from linkwise._typing import IntArray
 from linkwise.cli._screen import Section, counted
 from linkwise.constraints import Constraints
-from linkwise.tables import ColumnNote
+from linkwise.tables import ColumnNote, Reading
 
 _ENDS = {
     "budget": "all candidates tried",
@@ -57,7 +57,18 @@ _PARAMETER = re.compile(
 
 def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
     """Return what was done with each column."""
-    return [{**note._asdict(), "used": note.is_used} for note in notes]
+    return [
+        {
+            "name": note.name,
+            "kind": note.kind,
+            "missing": note.missing,
+            "detail": note.detail,
+            "unread": note.unread,
+            "example": note.example,
+            "used": note.is_used,
+        }
+        for note in notes
+    ]
 
 
 def data_sections(values: dict[str, Any]) -> list[Section]:
@@ -69,7 +80,11 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
         lines.append(", ".join(values["text_file"]))
     sections: list[Section] = [("data", lines)]
     notes = [
-        ColumnNote(c["name"], c["kind"], c["missing"], c["detail"])
+        ColumnNote(
+            c["name"],
+            Reading(c["kind"]),
+            **{name: c[name] for name in ("missing", "detail", "unread", "example")},
+        )
         for c in values["columns"]
     ]
     if any(not _is_plain_number(note) for note in notes):

@@ -35,7 +35,7 @@ from linkwise.plots._style import Theme, new_figure, shortened
 from linkwise.plots._traits_display import clear_traits, varied_traits
 from linkwise.plots._weights_display import WeightsDisplay
 from linkwise.plots._words import counted, joined, share_text, short_name
-from linkwise.tables import cluster_traits
+from linkwise.tables import Reading, cluster_traits
 
 # What is listed before "and N more".
 _N_TRAITS = 7
@@ -59,7 +59,7 @@ def report_page(
     table: pd.DataFrame | None = None,
     ids: Sequence[Any] | None = None,
     labels: Any = None,
-    kinds: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str | Reading] | None = None,
     title: str = "Clusters",
     lines: Sequence[str] = (),
 ) -> str:
@@ -80,7 +80,7 @@ def report_page(
         Names of the rows; their numbers from 0 by default.
     labels : array-like of shape (n_samples,), optional
         Clusters, -1 for none, where they are not those of the model.
-    kinds : dict of {str: str}, optional
+    kinds : dict of {str: str or Reading}, optional
         What the columns of the table hold, see :func:`linkwise.tables.cluster_traits`.
     title : str, default="Clusters"
         Heading.

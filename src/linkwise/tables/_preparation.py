@@ -1,6 +1,7 @@
 """Tables as people have them, made into numbers that rows are clustered by."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +11,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from linkwise._typing import FloatArray
+from linkwise.exceptions import TableWarning
 from linkwise.tables._columns import (
     KINDS,
+    ORDERS,
     ColumnNote,
-    dates_of,
-    kind_of,
-    numbers_of,
-    texts_of,
-    without_gaps_in_words,
+    UnreadColumn,
+    Values,
+    note_of,
 )
 
 # Columns that a text becomes.
@@ -27,17 +28,26 @@ _N_TEXT_COLUMNS = 30
 class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Turns a table with any kinds of columns into numbers.
 
-    What a column holds is found out: numbers (also written with %, thousands apart or
-    a decimal comma, and yes or no), categories, dates, texts; ids, constant and empty
-    columns are left out. Categories, dates and texts are encoded by skrub's
-    ``TableVectorizer``, gaps get the median of the column, or a category of their own.
-    All columns count alike: what becomes of one has a variance of 1 together.
+    What a column holds is found out in ``fit``: numbers (also written with %, thousands
+    apart or a decimal comma, as hours and minutes, and yes or no), categories, dates,
+    texts; ids, constant and empty columns are left out. It is decided by the whole
+    column and kept: ``transform`` reads each value in the same way, whatever rows stand
+    beside it. Categories, dates and texts are encoded by skrub's ``TableVectorizer``,
+    gaps get the median of the column, or a category of their own. All columns count
+    alike: what becomes of one has a variance of 1 together.
 
     Parameters
     ----------
     kinds : dict of {str: str}, optional
         What columns hold, where it is known better: "number", "category", "text",
-        "date" or "id".
+        "date" or "id"; "date dmy" and "date mdy" say whether the day or the month
+        comes first.
+    decimal : {".", ","}, optional
+        The mark before decimals in columns that leave it open, as "1,234" does.
+    missing : list of str, optional
+        Values that are missing in any column, such as ``["unknown", "-99"]``. Empty
+        values are always missing; in numbers and dates, so are words such as "NA",
+        "null", "none" and "?". In categories and texts those words are values.
     random_state : int, default=0
         Seed of the encoding of texts.
 
@@ -68,8 +78,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (4, 3)
     """
 
-    def __init__(self, kinds: dict[str, str] | None = None, random_state: int = 0):
+    def __init__(
+        self,
+        kinds: dict[str, str] | None = None,
+        random_state: int = 0,
+        *,
+        decimal: str | None = None,
+        missing: Sequence[str] | None = None,
+    ):
         self.kinds = kinds
+        self.decimal = decimal
+        self.missing = missing
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -90,7 +109,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
-        """Learn how to encode a table, and encode it."""
+        """Learn how to encode a table, and encode it.
+
+        Warns with a :class:`TableWarning` if values of a column could not be read.
+        """
         frame = _as_frame(X)
         self.feature_names_in_ = np.array(frame.columns, dtype=object)
         self.n_features_in_ = frame.shape[1]
@@ -99,9 +121,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not any(note.is_used for note in self.columns_):
             found = "; ".join(map(str, self.columns_)) or "none"
             raise ValueError(f"The table has no column to cluster by: {found}.")
-        numbers = self._numbers(frame)
+        numbers, others = self._read(frame)
         self._medians = np.nanmedian(numbers, axis=0)
-        others = self._others(frame)
         self._encoder = None
         if others.shape[1]:
             self._encoder = _vectorizer(self.columns_, len(frame), self.random_state)
@@ -140,6 +161,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_rows, n_columns)
             Finite numbers.
+
+        Raises
+        ------
+        ValueError
+            If no value of a column of numbers or dates can be read.
+
+        Warns
+        -----
+        TableWarning
+            If some values cannot be read, which then count as missing, or are
+            categories that were not there in ``fit``.
         """
         check_is_fitted(self, "columns_")
         frame = _as_frame(X)
@@ -150,10 +182,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"The table lacks the column(s) {', '.join(map(repr, missing))} that "
                 "it was learnt with."
             )
+        numbers, others = self._read(frame)
         encoded: FloatArray = np.empty((len(frame), 0))
         if self._encoder is not None:
-            encoded = self._encoded(self._others(frame), "transform")
-        return self._scaled(self._filled(self._numbers(frame), encoded))
+            encoded = self._encoded(others, "transform")
+        return self._scaled(self._filled(numbers, encoded))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names of the columns of numbers."""
@@ -164,11 +197,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(list(map(str, names)), dtype=object)
 
     def _check_kinds(self, frame: pd.DataFrame) -> None:
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal={self.decimal!r}: allowed are '.' and ','.")
+        if isinstance(self.missing, str):
+            raise ValueError(f"missing={self.missing!r}: give a list of values.")
         for name, kind in (self.kinds or {}).items():
-            if kind not in KINDS:
-                raise ValueError(
-                    f"kinds[{name!r}]={kind!r}: allowed are {', '.join(KINDS)}."
-                )
+            if kind not in (*KINDS, *ORDERS):
+                allowed = ", ".join((*KINDS, *ORDERS))
+                raise ValueError(f"kinds[{name!r}]={kind!r}: allowed are {allowed}.")
             if name not in frame.columns:
                 raise ValueError(
                     f"kinds names a column {name!r}; the table has "
@@ -176,47 +212,48 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
 
     def _note(self, name: str, column: "pd.Series[Any]") -> ColumnNote:
-        column = without_gaps_in_words(column)
-        missing = float(column.isna().mean())
-        kind, detail = kind_of(name, column)
+        """Decide how a column is read."""
         asked = (self.kinds or {}).get(name)
-        if asked is not None and asked != kind:
-            kind, detail = asked, "as asked for"
-            found = {"number": numbers_of, "date": dates_of}.get(kind)
-            if found is not None and found(column).notna().sum() == 0:
-                value = column.dropna().iloc[0] if column.notna().any() else None
-                raise ValueError(
-                    f"kinds[{name!r}]={kind!r}, but no value of the column can be read "
-                    f"as that; the first is {value!r}."
-                )
-        return ColumnNote(name, kind, missing, detail)
+        missing = [str(value) for value in self.missing or ()]
+        note = note_of(name, column, asked=asked, decimal=self.decimal, missing=missing)
+        n_read = len(column) - round(note.missing * len(column)) - note.unread
+        if note.kind in ("number", "date") and n_read == 0:
+            given = column.dropna()
+            value = given.iloc[0] if len(given) else None
+            raise ValueError(
+                f"kinds[{name!r}]={asked!r}, but no value of the column can be read as "
+                f"that; the first is {value!r}."
+            )
+        return note
 
     def _names(self, *kinds: str) -> list[str]:
         return [note.name for note in self.columns_ if note.kind in kinds]
 
-    def _numbers(self, frame: pd.DataFrame) -> FloatArray:
-        """Return the columns of numbers, with gaps, shape (n_rows, n_numbers)."""
-        names = self._names("number")
-        columns = [
-            numbers_of(without_gaps_in_words(frame[name])).to_numpy() for name in names
-        ]
-        found = np.array(columns, dtype=np.float64).reshape(len(names), len(frame)).T
-        return np.where(np.isfinite(found), found, np.nan)
-
-    def _others(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the other columns as skrub takes them."""
-        found = {}
+    def _read(self, frame: pd.DataFrame) -> tuple[FloatArray, pd.DataFrame]:
+        """Return numbers, with gaps, and the other columns as skrub takes them."""
+        numbers: list[FloatArray] = []
+        others: dict[str, Any] = {}
+        problems = []
         for note in self.columns_:
-            if note.kind not in ("category", "text", "date"):
+            if not note.is_used:
                 continue
-            column = without_gaps_in_words(frame[note.name])
-            if note.kind == "date":
-                found[note.name] = dates_of(column)
+            values = note.reading.read(frame[note.name])
+            problem = _problem(note, frame[note.name], values)
+            if problem is not None:
+                problems.append(problem)
+            if note.kind == "number":
+                numbers.append(values.found.to_numpy())
+            elif note.kind == "date":
+                others[note.name] = values.found
             else:
-                texts = texts_of(column).astype("str")
+                texts = values.found.astype("str")
                 is_category = note.kind == "category"
-                found[note.name] = texts.astype("category") if is_category else texts
-        return pd.DataFrame(found, index=frame.index)
+                others[note.name] = texts.astype("category") if is_category else texts
+        if problems:
+            warnings.warn(TableWarning(problems), stacklevel=3)
+        shape = (len(numbers), len(frame))
+        found = np.array(numbers, dtype=np.float64).reshape(shape).T
+        return found, pd.DataFrame(others, index=frame.index)
 
     def _encoded(self, others: pd.DataFrame, how: str) -> FloatArray:
         assert self._encoder is not None
@@ -235,6 +272,39 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scaled(self, values: FloatArray) -> FloatArray:
         return np.asarray((values - self._centre) / self._scale)
+
+
+def _problem(
+    note: ColumnNote, column: "pd.Series[Any]", values: Values
+) -> UnreadColumn | None:
+    """Return what could not be read in a column, None if all could.
+
+    A column in which nothing could be read is an error.
+    """
+    n_unread, n_unseen = int(values.unread.sum()), int(values.unseen.sum())
+    if not n_unread and not n_unseen:
+        return None
+    first = int(np.argmax(values.unread | values.unseen))
+    problem = UnreadColumn(
+        note.name,
+        note.kind,
+        len(column),
+        n_unread,
+        n_unseen,
+        str(column.iloc[first]),
+    )
+    if n_unread and values.found.isna().all():
+        raise ValueError(f"{problem}. At fit it held {_in_words(note)}.")
+    return problem
+
+
+def _in_words(note: ColumnNote) -> str:
+    """Return how a column is read, for a message."""
+    reading = note.reading
+    if note.kind == "date":
+        return f"dates, {'day' if reading.day_first else 'month'} first"
+    marks = {".": "decimal points", ",": "decimal commas"}
+    return reading.form or f"numbers with {marks.get(reading.decimal, 'decimals')}"
 
 
 def _vectorizer(notes: list[ColumnNote], n_rows: int, seed: int) -> Any:
@@ -289,7 +359,7 @@ def table_pipeline(estimator: Any, **options: Any) -> Pipeline:
     >>> table = pd.DataFrame({"plan": ["a", "a", "b", "b"], "age": [20, 22, 40, None]})
     >>> model = table_pipeline(KernelCSC(2, kernels="paper", random_state=0))
     >>> model = model.fit(table, cluster__constraints=([(0, 1)], [(1, 2)]))
-    >>> new = pd.DataFrame({"plan": ["c"], "age": [21]})
+    >>> new = pd.DataFrame({"plan": ["a"], "age": [21]})
     >>> bool(model.predict(new)[0] == model["cluster"].labels_[0])
     True
     """

@@ -8,13 +8,7 @@ import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.tables._columns import (
-    dates_of,
-    kind_of,
-    numbers_of,
-    texts_of,
-    without_gaps_in_words,
-)
+from linkwise.tables._columns import KINDS, Reading, note_of
 
 COLUMNS = [
     "cluster",
@@ -51,7 +45,7 @@ def cluster_traits(
     table: Any,
     labels: Any,
     *,
-    kinds: Mapping[str, str] | None = None,
+    kinds: Mapping[str, "str | Reading"] | None = None,
     n_largest: int = 10,
 ) -> pd.DataFrame:
     """Return what sets each cluster apart from the other rows.
@@ -67,9 +61,10 @@ def cluster_traits(
         counts.
     labels : array-like of shape (n_rows,)
         Clusters; -1 for rows in none, which are outside of all.
-    kinds : dict of {str: str}, optional
-        What columns hold, where it is known: "number", "category", "text", "date";
-        others are left out. Found out by default.
+    kinds : dict of {str: str or Reading}, optional
+        What columns hold, where it is known: "number", "category", "text", "date", or
+        the readings of ``TablePreparation.columns_``; others are left out. Found out
+        by default.
     n_largest : int, default=10
         Number of traits of each cluster, the largest by size.
 
@@ -151,30 +146,41 @@ def _of_column(
     column: "pd.Series[Any]",
     labels: IntArray,
     k: int,
-    kinds: Mapping[str, str] | None,
+    kinds: Mapping[str, str | Reading] | None,
 ) -> Iterator[_Trait]:
     """Yield what can be said of the clusters by a column."""
-    column = without_gaps_in_words(column.reset_index(drop=True))
-    kind = kind_of(name, column)[0] if kinds is None else kinds.get(name, "")
+    column = column.reset_index(drop=True)
+    reading = _reading_of(name, column, kinds)
+    kind, found = reading.kind, reading.read(column).found
     if kind == "number":
-        yield _of_numbers(name, kind, numbers_of(column).to_numpy(), labels, k)
+        yield _of_numbers(name, kind, found.to_numpy(), labels, k)
     elif kind == "date":
-        days = (dates_of(column) - pd.Timestamp(0)) / pd.Timedelta(days=1)
+        days = (found - pd.Timestamp(0)) / pd.Timedelta(days=1)
         yield _of_numbers(name, kind, days.to_numpy(dtype=np.float64), labels, k)
     elif kind == "category":
-        texts = texts_of(column)
-        values = texts.value_counts().index[:_N_VALUES]
+        values = found.value_counts().index[:_N_VALUES]
         for value in values:
-            has_it = (texts == value).to_numpy()
+            has_it = (found == value).to_numpy()
             trait = _of_shares(name, kind, str(value), has_it, labels, k)
             if len(values) == 2:  # that one is rare tells nothing beside the other
                 often = np.where(trait.difference > 0.0, trait.difference, np.nan)
                 trait = trait._replace(difference=often)
             yield trait
     elif kind == "text":
-        yield from _of_words(name, texts_of(column), labels, k)
-    if kind in ("number", "date", "category", "text") and column.isna().any():
-        yield _of_shares(name, "gap", "", column.isna().to_numpy(), labels, k)
+        yield from _of_words(name, found, labels, k)
+    if kind in ("number", "date", "category", "text") and found.isna().any():
+        yield _of_shares(name, "gap", "", found.isna().to_numpy(), labels, k)
+
+
+def _reading_of(
+    name: str, column: "pd.Series[Any]", kinds: Mapping[str, str | Reading] | None
+) -> Reading:
+    known = None if kinds is None else kinds.get(name, "")
+    if isinstance(known, Reading):
+        return known
+    if known is not None and known not in KINDS:
+        return Reading("empty")  # left out
+    return note_of(name, column, asked=known).reading
 
 
 def _of_numbers(
