@@ -46,10 +46,10 @@ class Rows:
     def refused(self, table, *options):
         self.write("new.csv", table)
         result = self.linkwise(
-            "predict", "model.linkwise", "new.csv", "-o", "new-out.csv", *options
+            "predict", "model.linkwise", "new.csv", "-o", "none.csv", *options
         )
         assert result.exit_code == 3, result.output
-        assert not (self.linkwise.folder / "new-out.csv").exists()
+        assert not (self.linkwise.folder / "none.csv").exists()
         return " ".join(result.stderr.split())
 
     def same_alone(self, places):
@@ -107,6 +107,19 @@ def test_the_whole_column_tells_decimals_from_thousands(rows, small, large, sepa
     assert adjusted_rand_score(CLASSES, rows.labels) == 1.0
     rows.same_alone(np.arange(0, N_ROWS, 2))
     rows.same_alone(np.arange(1, N_ROWS, 2))
+
+
+def test_decimal_commas_may_be_all_that_a_model_knows(rows):
+    texts = [f"{3 * (i % 2)},{5 + i % 4}" for i in range(N_ROWS)]
+    plans = ["a", "b"] * (N_ROWS // 2)
+    for separator in (",", ";"):
+        rows.fit({"x": texts, "plan": plans}, separator)
+        assert adjusted_rand_score(CLASSES, rows.labels) == 1.0
+        rows.same_alone(np.arange(7))
+        points = rows.table.assign(x=[text.replace(",", ".") for text in texts])
+        assert "x: 40 of 40 values are not numbers" in rows.refused(points)
+        labels, _ = rows.predict(points, "--decimal", ".")
+        assert labels.tolist() == rows.predict(rows.table)[0].tolist()
 
 
 def test_points_between_thousands_are_seen_in_a_file_with_semicolons(rows):

@@ -219,7 +219,7 @@ def _decided(
     name: str, column: "pd.Series[Any]", decimal: str | None, gaps: tuple[str, ...]
 ) -> tuple[Reading, str]:
     """Return how a column is read, and a word on how it is written."""
-    typed = _decided_by_type(name, column, gaps)
+    typed = _decided_by_type(name, column, decimal, gaps)
     if typed is not None:
         return typed
     texts = texts_of(column)
@@ -252,9 +252,12 @@ def _decided(
 
 
 def _decided_by_type(
-    name: str, column: "pd.Series[Any]", gaps: tuple[str, ...]
+    name: str, column: "pd.Series[Any]", decimal: str | None, gaps: tuple[str, ...]
 ) -> tuple[Reading, str] | None:
-    """Return how a column is read whose type tells what it holds."""
+    """Return how a column is read whose type tells what it holds.
+
+    Numbers keep the usual mark before decimals: new ones may come as texts.
+    """
     values = column.dropna()
     if len(values) == 0:
         return Reading("empty"), ""
@@ -267,7 +270,7 @@ def _decided_by_type(
     elif pd.api.types.is_numeric_dtype(column.dtype):
         if is_id_like(name, column):
             return Reading("id"), ""
-        reading, detail = Reading("number", missing=gaps), ""
+        reading, detail = Reading("number", decimal=decimal or ".", missing=gaps), ""
     else:
         return None
     if values.nunique() == 1:
