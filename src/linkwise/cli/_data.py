@@ -422,7 +422,7 @@ def _with_thousands(table: Table, frame: pd.DataFrame, screen: Screen) -> pd.Dat
         return frame
     texts = _parsed(table.text, usecols=names, dtype=str)
     for name in names:
-        note = note_of(str(name), texts[name], decimal=table.decimal)
+        note, _ = note_of(str(name), texts[name], decimal=table.decimal)
         if note.kind == "number" and note.reading.decimal != table.text.decimal:
             frame = frame.assign(**{str(name): texts[name]})
         elif ";" in note.detail and table.decimal is None:

@@ -5,7 +5,7 @@ That is decided once, by all values that a model is fitted on, and kept in the m
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,9 +19,11 @@ from linkwise.tables._values import (
     NO_VALUE,
     TRUE,
     by_value,
+    date_format,
     date_formats,
     dates,
     hours,
+    is_number,
     number,
     per_cent,
     yes_or_no,
@@ -45,6 +47,8 @@ _ID_SUFFIX = re.compile(r".*[a-z](Id|ID|Key|Nr|Index)")
 # Read as 1234 or as 1.234, by what the rest of the column says.
 _AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
 _MARKED = re.compile(r"[.,]")
+# With which a number, a share or a duration begins.
+_FIRST_LETTERS = frozenset("0123456789+-\u2212.,")
 _COMMA_TO_POINT = str.maketrans(",.", ".x")
 
 
@@ -111,6 +115,10 @@ class Reading:
         if self.kind in ("number", "date", "empty"):
             is_gap |= texts.map(str.lower, na_action="ignore").isin(NO_VALUE)
         return texts.mask(is_gap, None)
+
+    def is_read(self, text: str) -> bool:
+        """Tell whether a text can be read as a number."""
+        return not np.isnan(self._number(text))
 
     def _number(self, text: str) -> float:
         if self.form == "yes or no":
@@ -188,8 +196,8 @@ def note_of(
     asked: str | None = None,
     decimal: str | None = None,
     missing: Collection[str] = (),
-) -> ColumnNote:
-    """Decide how a column is read, by all of its values.
+) -> tuple[ColumnNote, Values]:
+    """Decide how a column is read, by all of its values, and read it.
 
     Parameters
     ----------
@@ -205,21 +213,24 @@ def note_of(
         Values that count as missing.
     """
     gaps = tuple(missing)
-    reading, detail = _decided(name, column, decimal, gaps)
+    reading, detail = _decided(column, decimal, gaps)
     if asked is not None and asked != reading.kind:
         reading, detail = _as_asked(asked, column, decimal, gaps), "as asked for"
     values = reading.read(column)
+    is_bare = reading.kind == "number" and not reading.form
+    if asked is None and is_bare and is_id_like(name, values.found):
+        reading, detail = Reading("id"), ""
     n_unread = int(values.unread.sum())
     example = str(column.iloc[int(np.argmax(values.unread))]) if n_unread else ""
     gap = float((values.found.isna().to_numpy() & ~values.unread).mean())
-    return ColumnNote(name, reading, gap, detail, n_unread, example)
+    return ColumnNote(name, reading, gap, detail, n_unread, example), values
 
 
 def _decided(
-    name: str, column: "pd.Series[Any]", decimal: str | None, gaps: tuple[str, ...]
+    column: "pd.Series[Any]", decimal: str | None, gaps: tuple[str, ...]
 ) -> tuple[Reading, str]:
     """Return how a column is read, and a word on how it is written."""
-    typed = _decided_by_type(name, column, decimal, gaps)
+    typed = _decided_by_type(column, decimal, gaps)
     if typed is not None:
         return typed
     texts = texts_of(column)
@@ -231,14 +242,9 @@ def _decided(
     if len(counts) == 1:
         return Reading("constant"), ""
     found = _number_reading(known, decimal, gaps)
-    if found is not None:
-        reading, detail = found
-        values = reading.read(column).found
-        if not reading.form and is_id_like(name, values):
-            return Reading("id"), ""
-        # With one number alone, the word for none is the other category.
-        if values.nunique() > 1 or not is_word.any():
-            return reading, detail
+    # With one number alone, the word for none is the other category.
+    if found is not None and (len(known) > 1 or not is_word.any()):
+        return found
     order = _order_of(known, decimal)
     if order is not None:
         reading = Reading("date", day_first=order.day_first, missing=gaps)
@@ -252,7 +258,7 @@ def _decided(
 
 
 def _decided_by_type(
-    name: str, column: "pd.Series[Any]", decimal: str | None, gaps: tuple[str, ...]
+    column: "pd.Series[Any]", decimal: str | None, gaps: tuple[str, ...]
 ) -> tuple[Reading, str] | None:
     """Return how a column is read whose type tells what it holds.
 
@@ -268,8 +274,6 @@ def _decided_by_type(
     elif pd.api.types.is_bool_dtype(values.dtype):
         reading, detail = Reading("number", "yes or no"), "yes or no"
     elif pd.api.types.is_numeric_dtype(column.dtype):
-        if is_id_like(name, column):
-            return Reading("id"), ""
         reading, detail = Reading("number", decimal=decimal or ".", missing=gaps), ""
     else:
         return None
@@ -285,38 +289,47 @@ def _number_reading(
 
     ``known`` counts the different texts.
     """
-    words = set(known.index.str.lower())
-    if words <= TRUE | FALSE and words & TRUE and words & FALSE:
-        return Reading("number", "yes or no", missing=gaps), "yes or no"
-    texts = known.index.to_series()
-    is_share = texts.str.endswith("%").to_numpy()
-    form, detail = "", "written as text"
-    if known[is_share].sum() >= _LEAST_SHARE * known.sum():
+    if not _are_mostly(known, lambda text: text[0] in _FIRST_LETTERS):
+        words = set(known.index.str.lower())
+        if words <= TRUE | FALSE and words & TRUE and words & FALSE:
+            return Reading("number", "yes or no", missing=gaps), "yes or no"
+        return None
+    hours_of = Reading("number", "hours", missing=gaps)
+    if _are_mostly(known, hours_of.is_read):
+        return hours_of, "hours"
+    form, detail, numbers = "", "written as text", known
+    if _are_mostly(known, lambda text: text.endswith("%")):
         form = detail = "per cent"
-        texts = texts[is_share].str.removesuffix("%").str.strip()
-    mark, example = _decimal_of(texts.tolist(), known[texts.index].to_numpy(), decimal)
+        numbers = known[known.index.str.endswith("%")]
+        numbers.index = numbers.index.str.removesuffix("%").str.strip()
+    mark, example = _decimal_of(numbers, decimal)
     if example:
         detail += f"; {example!r} is {number(example, mark):g}"
-    readings = [
-        (Reading("number", form, mark, missing=gaps), detail),
-        (Reading("number", "hours", missing=gaps), "hours"),
-    ]
-    for reading, detail in readings:
-        is_read = [not np.isnan(reading._number(text)) for text in known.index]
-        if known[is_read].sum() >= _LEAST_SHARE * known.sum():
-            return reading, detail
-    return None
+    reading = Reading("number", form, mark, missing=gaps)
+    return (reading, detail) if _are_mostly(known, reading.is_read) else None
 
 
-def _decimal_of(texts: list[str], weights: Any, usual: str | None) -> tuple[str, str]:
+def _are_mostly(known: "pd.Series[int]", is_so: Callable[[str], bool]) -> bool:
+    """Tell whether enough texts are of a kind; it ends when too many are not."""
+    left = (1.0 - _LEAST_SHARE) * known.sum() + 1e-9
+    for text, count in known.items():
+        if not is_so(str(text)):
+            left -= count
+            if left < 0:
+                return False
+    return True
+
+
+def _decimal_of(known: "pd.Series[int]", usual: str | None) -> tuple[str, str]:
     """Return the mark before decimals, and a text that could be read otherwise.
 
     The mark is the one with which most numbers can be read. Where "1,234" is all there
     is, it is ``usual``. If that is not known, numbers below a thousand without a mark
     say that it stands between thousands; else a comma does, and a point does not.
     """
+    texts = known.index.tolist()
     n_read = {
-        mark: weights[[not np.isnan(number(text, mark)) for text in texts]].sum()
+        mark: known.to_numpy()[[is_number(text, mark) for text in texts]].sum()
         for mark in DECIMALS
     }
     best = max(DECIMALS, key=lambda mark: n_read[mark])
@@ -343,11 +356,11 @@ class _Order(NamedTuple):
 
 def _order_of(known: "pd.Series[int]", decimal: str | None) -> _Order | None:
     """Return whether days come before months, None if texts are no dates."""
+    if not _are_mostly(known, lambda text: date_format(text, True) is not None):
+        return None
     texts = known.index.to_series()
     formats = [date_formats(texts, day_first) for day_first in (False, True)]
     least = _LEAST_SHARE * known.sum()
-    if known[formats[0].notna().to_numpy()].sum() < least:
-        return None
     n_read = [
         int(known[dates(texts, day_first).notna().to_numpy()].sum())
         for day_first in (False, True)
@@ -382,8 +395,7 @@ def _as_asked(
     if asked == "date":
         readings = [Reading("date", day_first=o, missing=gaps) for o in (False, True)]
     elif asked == "number":
-        counts = texts.value_counts()
-        mark, _ = _decimal_of(counts.index.tolist(), counts.to_numpy(), decimal)
+        mark, _ = _decimal_of(texts.value_counts(), decimal)
         readings = [Reading("number", form, mark, missing=gaps) for form in FORMS]
     else:
         return Reading(asked, missing=gaps)

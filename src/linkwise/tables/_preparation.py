@@ -117,11 +117,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(frame.columns, dtype=object)
         self.n_features_in_ = frame.shape[1]
         self._check_kinds(frame)
-        self.columns_ = [self._note(name, frame[name]) for name in frame.columns]
+        decided = [self._note(name, frame[name]) for name in frame.columns]
+        self.columns_ = [note for note, _ in decided]
         if not any(note.is_used for note in self.columns_):
             found = "; ".join(map(str, self.columns_)) or "none"
             raise ValueError(f"The table has no column to cluster by: {found}.")
-        numbers, others = self._read(frame)
+        numbers, others = self._taken(frame, [values for _, values in decided])
         self._medians = np.nanmedian(numbers, axis=0)
         self._encoder = None
         if others.shape[1]:
@@ -182,7 +183,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"The table lacks the column(s) {', '.join(map(repr, missing))} that "
                 "it was learnt with."
             )
-        numbers, others = self._read(frame)
+        read = [
+            note.reading.read(frame[note.name]) if note.is_used else None
+            for note in self.columns_
+        ]
+        numbers, others = self._taken(frame, read)
         encoded: FloatArray = np.empty((len(frame), 0))
         if self._encoder is not None:
             encoded = self._encoded(others, "transform")
@@ -211,11 +216,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"{', '.join(map(str, frame.columns))}."
                 )
 
-    def _note(self, name: str, column: "pd.Series[Any]") -> ColumnNote:
-        """Decide how a column is read."""
+    def _note(self, name: str, column: "pd.Series[Any]") -> tuple[ColumnNote, Values]:
+        """Decide how a column is read, and read it."""
         asked = (self.kinds or {}).get(name)
         missing = [str(value) for value in self.missing or ()]
-        note = note_of(name, column, asked=asked, decimal=self.decimal, missing=missing)
+        note, values = note_of(
+            name, column, asked=asked, decimal=self.decimal, missing=missing
+        )
         n_read = len(column) - round(note.missing * len(column)) - note.unread
         if note.kind in ("number", "date") and n_read == 0:
             given = column.dropna()
@@ -224,20 +231,24 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"kinds[{name!r}]={asked!r}, but no value of the column can be read as "
                 f"that; the first is {value!r}."
             )
-        return note
+        return note, values
 
     def _names(self, *kinds: str) -> list[str]:
         return [note.name for note in self.columns_ if note.kind in kinds]
 
-    def _read(self, frame: pd.DataFrame) -> tuple[FloatArray, pd.DataFrame]:
-        """Return numbers, with gaps, and the other columns as skrub takes them."""
+    def _taken(
+        self, frame: pd.DataFrame, read: list[Any]
+    ) -> tuple[FloatArray, pd.DataFrame]:
+        """Return numbers, with gaps, and the other columns as skrub takes them.
+
+        ``read`` has the values of each column that is used.
+        """
         numbers: list[FloatArray] = []
         others: dict[str, Any] = {}
         problems = []
-        for note in self.columns_:
+        for note, values in zip(self.columns_, read, strict=True):
             if not note.is_used:
                 continue
-            values = note.reading.read(frame[note.name])
             problem = _problem(note, frame[note.name], values)
             if problem is not None:
                 problems.append(problem)

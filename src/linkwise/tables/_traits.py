@@ -180,7 +180,7 @@ def _reading_of(
         return known
     if known is not None and known not in KINDS:
         return Reading("empty")  # left out
-    return note_of(name, column, asked=known).reading
+    return note_of(name, column, asked=known)[0].reading
 
 
 def _of_numbers(

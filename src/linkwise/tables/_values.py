@@ -39,7 +39,7 @@ def _pattern(decimal: str) -> "re.Pattern[str]":
     marks = _SPACES + {".": ",", ",": ".", ".,": ""}[decimal]
     grouped = rf"[1-9]\d{{0,2}}(?P<mark>[{marks}])\d{{3}}(?:(?P=mark)\d{{3}})*"
     return re.compile(
-        rf"[+-]?(?:(?:{grouped}|\d+)(?:[{decimal}]\d*)?|[{decimal}]\d+)"
+        rf"[+\u2212-]?(?:(?:{grouped}|\d+)(?:[{decimal}]\d*)?|[{decimal}]\d+)"
         r"(?:[eE][+-]?\d+)?"
     )
 
@@ -66,10 +66,15 @@ def number(text: str, decimal: str = ".") -> float:
     >>> number("1,234.5"), number("1.234,5", ","), number("0,125"), number("0,125", ",")
     (1234.5, 1234.5, nan, 0.125)
     """
-    text = text.replace("\u2212", "-")
-    if not _NUMBER[decimal].fullmatch(text):
+    if not is_number(text, decimal):
         return np.nan
-    return float(_BETWEEN_THOUSANDS[decimal].sub("", text).replace(",", "."))
+    plain = _BETWEEN_THOUSANDS[decimal].sub("", text)
+    return float(plain.replace(",", ".").replace("\u2212", "-"))
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Tell whether a text is a number with this mark before decimals."""
+    return _NUMBER[decimal].fullmatch(text) is not None
 
 
 def per_cent(text: str, decimal: str = ".") -> float:
