@@ -62,9 +62,9 @@ _EXIT_CODES = "\n\n".join(
     ]
 )
 _PAIRS_HELP = (
-    "CSV file with the columns i, j, kind and perhaps weight. i and j are row numbers "
-    "from 0, or ids with --id-column; kind is must-link or cannot-link (ML, CL). "
-    "- is standard input."
+    "File (.csv, .tsv, .xlsx) with the columns i, j, kind and perhaps weight. i and j "
+    "are row numbers from 0, or ids with --id-column; kind is must-link or cannot-link "
+    "(also same or different, yes or no, 1 or 0). - is standard input."
 )
 
 
