@@ -543,7 +543,7 @@ def report(
 
 
 @app.command(
-    epilog="Example: linkwise ask tickets.csv --clusters auto --show title "
+    epilog="Example: linkwise ask tickets.csv --clusters auto --show subject "
     "--out labels.csv\n\n"
     "Answers are kept in DATA.linkwise.jsonl at once; started again, it goes on. "
     "Through a pipe: one answer a line.\n\n"
@@ -618,7 +618,7 @@ def ask(
 
 
 @app.command(
-    epilog="Example: linkwise label tickets.csv --show title,text --who Ann\n\n"
+    epilog="Example: linkwise label tickets.csv --show subject,channel --who Ann\n\n"
     "Answers are kept in DATA.linkwise.jsonl at once; started again, it goes on. The "
     "results: linkwise label tickets.csv --export results\n\n"
     "Exit codes: see linkwise --help."

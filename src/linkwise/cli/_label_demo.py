@@ -46,7 +46,8 @@ def run_label_demo(seed: int, n_candidates: int, browser: bool, screen: Screen) 
         opened = Opened(session, table, ["ink"], None)
         rows = Rows(frame, ids.tolist(), (), lambda row: pictures[row])
         then = "linkwise label DATA --export results (the demo keeps nothing)."
-        serve_page(opened, rows, job, then, screen)
+        with session:
+            serve_page(opened, rows, job, then, screen)
 
 
 def png_of(gray: Any) -> bytes:
