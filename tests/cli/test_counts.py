@@ -94,7 +94,9 @@ def contradictory(files, flowers):
     """Weighted pairs of the flowers, every eighth of them wrong."""
     pairs = Constraints.sample(flowers[1], 80, random_state=1).to_table()
     is_wrong = np.arange(len(pairs)) % 8 == 0
-    swapped = pairs["kind"].map({"must-link": "different", "cannot-link": "same"})
+    swapped = pairs["kind"].map(
+        {"must-link": "cannot-link", "cannot-link": "must-link"}
+    )
     pairs["kind"] = np.where(is_wrong, swapped, pairs["kind"])
     pairs["weight"] = 1 + np.arange(len(pairs)) % 3
     pairs.to_csv("pairs.csv", index=False)
@@ -118,6 +120,8 @@ def test_text_json_page_and_labels_agree(contradictory, options, monkeypatch):
         *("--out", "out.csv", "--report", "page.html", *options),
     ]
     values = contradictory.json(*command)
+    n_all = values["entailed_must_links"] + values["entailed_cannot_links"]
+    assert values["satisfaction"] == pytest.approx(1 - values["violated"] / n_all)
     text = contradictory.ok(*command).stdout
     (line,) = re.findall(r"^  satisfied +(.*)$", text, flags=re.MULTILINE)
     assert_line_adds_up(line, values)
