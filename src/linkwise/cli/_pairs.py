@@ -102,7 +102,9 @@ def _read_sheet(path: Path) -> _PairsFile:
     sheet = read_sheet(path, sheet_name)
     rows = records(TextFile(path, ",", content=sheet.content))
     numbered = [(sheet.first_row + at, row) for at, (_, row) in enumerate(rows)]
-    which = "first sheet; none is called pairs" if sheet_name is None else sheet_name
+    which = f"sheet {sheet_name}"
+    if sheet_name is None:
+        which = "first sheet; none is called pairs"
     return _PairsFile(path, f"{path} ({which})", numbered, is_sheet=True)
 
 
