@@ -130,6 +130,40 @@ def test_unknown_endings_are_refused(fails):
         assert ".parquet or .npy" in fails(name=name)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("data.zip", "unpack it first"),
+        ("data.csv.ZIP", "unpack it first"),
+        ("data.xls", "save it as .xlsx or .csv"),
+        ("data.ods", "save it as .xlsx or .csv"),
+        ("data.txt", "rename it to .csv"),
+        ("data.json", "pandas.read_json('data.json').to_csv('table.csv', index=False)"),
+        ("data.jsonl", "pandas.read_json('data.jsonl', lines=True).to_csv("),
+        ("data.feather", "pandas.read_feather('data.feather').to_csv("),
+        ("data.sav", "pandas.read_spss('data.sav').to_csv("),
+        ("data.pkl", "loading one can run code, so write the table as .csv"),
+        ("data.gz", "name what is compressed, such as data.csv.gz"),
+    ],
+)
+def test_formats_that_are_not_read_come_with_advice(fails, linkwise, name, advice):
+    message = " ".join(fails(name=name).split())
+    assert advice in message and "Data files end in .csv" in message
+    linkwise.write("data.csv", DATA)
+    (linkwise.folder / name).rename(linkwise.folder / f"pairs-{name}")
+    message = " ".join(fails("--constraints", f"pairs-{name}").split())
+    assert advice.replace("data.", "pairs-data.") in message
+    assert "Pairs files end in .csv" in message
+
+
+@pytest.mark.parametrize("kinds", ["same,different", "Yes,No", "1,0", "TRUE,FALSE"])
+def test_lines_of_contradictions_are_found_whatever_kinds_are_called(fails, kinds):
+    same, different = kinds.split(",")
+    pairs = f"i,j,kind\n0,1,{same}\n1,2,{same}\n0,2,{different}\n"
+    message = fails("--on-conflict", "raise", pairs=pairs, code=4)
+    assert "line 4: cannot-link 0, 2 contradicts must-links 0 - 1 - 2" in message
+
+
 def test_damaged_archives_are_described(fails):
     assert "cannot be read" in fails(data="no archive", name="data.csv.gz")
     whole = gzip.compress(DATA.encode() * 50)
@@ -195,7 +229,9 @@ def test_more_clusters_than_rows_are_refused(fails):
     [
         ("", "pairs.csv is empty"),
         ("a,b\n0,1\n", "lacks the column.*i, j, kind.*it has a, b"),
-        ("i,j,kind\n0,1,ML\n1,2,maybe\n", "line 3: kind is 'maybe'"),
+        ("i,j,kind\n0,1,ML\n1,2,maybe\n", "line 3: kind is 'maybe'.*different, no"),
+        ("i,j,kind\n0,1,same\n1,2,\n", "line 3: the kind is missing.*nobody knows"),
+        ("i,j,kind\n0,1,1\n1,2,0\n0,2,-1\n", "line 3: kind is '0', but .*line 4"),
         ("i,j,kind\n0,1\n", "line 2: 2 fields"),
         ("i,j,kind\n0,1,ML\n\n0,,CL\n", "line 4: column j is missing"),
         ("i,j,kind\n0,-1,ML\n", "line 2.*negative"),
@@ -221,7 +257,7 @@ def test_pairs_must_be_text(fails, linkwise):
     assert "pairs.csv, line 2: '\xff' is not a row number" in fails(pairs=None)
     linkwise.write("pairs.parquet", "")
     message = fails("--constraints", "pairs.parquet")
-    assert "ends in .csv or .tsv" in message
+    assert "Pairs files end in .csv, .tsv" in message and ".xlsx" in message
 
 
 def test_unknown_ids_are_placed_and_the_nearest_is_proposed(fails):

@@ -102,11 +102,12 @@ def read_all(terminal):
             return b"".join(parts)
 
 
-def test_in_a_terminal_the_progress_bar_goes_to_stderr():
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_in_a_terminal_the_progress_bar_goes_to_stderr(options):
     pty = pytest.importorskip("pty")
     pytest.importorskip("sklearn.callback", reason="from scikit-learn 1.9 on")
     reader, writer = pty.openpty()
-    arguments = ["demo", "--dataset", "iris", "--candidates", "10", "--json"]
+    arguments = ["demo", "--dataset", "iris", "--candidates", "10", *options]
     with subprocess.Popen(
         [sys.executable, "-m", "linkwise.cli", *arguments],
         stdout=subprocess.PIPE,
@@ -120,5 +121,8 @@ def test_in_a_terminal_the_progress_bar_goes_to_stderr():
             stdout, _ = process.communicate(timeout=60)
     shown = shown.result().decode()
     os.close(reader)
-    assert json.loads(stdout)["candidates"] <= 10
-    assert "KernelCSC" in shown and "100%" in shown
+    if options:
+        assert json.loads(stdout)["candidates"] <= 10 and shown == ""
+    else:
+        assert b"10 candidates in" in stdout
+        assert "KernelCSC" in shown and "100%" in shown

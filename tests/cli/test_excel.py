@@ -1,5 +1,6 @@
 import csv
 import datetime
+import gzip
 import re
 import sys
 import zipfile
@@ -170,3 +171,74 @@ def test_without_openpyxl_the_extra_is_named(book, monkeypatch):
     linkwise = book([["x", "y"], [1, 2], [3, 4]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert "pip install 'linkwise[excel]'" in fails(linkwise)
+
+
+SAME = [["i", "j", "kind", "note"], [0, 1, "same", None], [1, 2, "different", "a\nb"]]
+
+
+class TestPairs:
+    @pytest.fixture
+    def pairs(self, book):
+        """Write sheets into pairs.xlsx, beside a data file of three rows."""
+
+        def write(rows, first_cell=(1, 1), **others):
+            linkwise = book(rows, first_cell, **others)
+            (linkwise.folder / "data.xlsx").rename(linkwise.folder / "pairs.xlsx")
+            linkwise.write("data.csv", "x,y\n1,2\n1,3\n8,9\n")
+            return linkwise
+
+        return write
+
+    def check(self, linkwise, *options):
+        return linkwise.json("check", "data.csv", "pairs.xlsx", *options)
+
+    @pytest.mark.parametrize("kinds", [("same", "different"), (1, 0), (True, False)])
+    def test_pairs_are_those_of_the_cells(self, pairs, kinds):
+        rows = [SAME[0], *([*row[:2], kinds[i]] for i, row in enumerate(SAME[1:]))]
+        values = self.check(pairs(rows))
+        assert (values["must_links"], values["cannot_links"]) == (1, 1)
+
+    def test_a_sheet_called_pairs_is_taken_before_the_first(self, pairs):
+        values = self.check(pairs([["a"], [1]], other=[["b"]], Pairs=SAME))
+        assert (values["must_links"], values["cannot_links"]) == (1, 1)
+
+    def test_one_file_may_hold_data_and_pairs(self, book):
+        linkwise = book([["x", "y"], [1, 2], [1, 3], [8, 9]], pairs=SAME)
+        values = linkwise.json("check", "data.xlsx", "data.xlsx")
+        assert (values["rows"], values["must_links"]) == (3, 1)
+        linkwise.ok("check", "data.xlsx", "data.xlsx", "--sheet", "Sheet")
+
+    def test_empty_rows_are_none(self, pairs):
+        rows = [*SAME[:2], [None] * 4, ["", " ", None, None], SAME[2]]
+        assert self.check(pairs(rows, first_cell=(3, 2)))["cannot_links"] == 1
+
+    @pytest.mark.parametrize(
+        ("rows", "message"),
+        [
+            ([*SAME, [0, 2, "maybe", ""]], "row 6 of the sheet: kind is 'maybe'"),
+            ([*SAME, [0, 7, "same", ""]], "row 6 of the sheet: there is no row 7"),
+            (
+                [["a", "b"], [1, 2]],
+                "pairs.xlsx (first sheet; none is called pairs) lacks the column",
+            ),
+            ([*SAME, [0, 2, 1, ""]], "row 5 of the sheet: cannot-link 1, 2"),
+        ],
+    )
+    def test_places_are_rows_of_the_sheet(self, pairs, rows, message):
+        linkwise = pairs(rows, first_cell=(3, 1))
+        result = linkwise("check", "data.csv", "pairs.xlsx")
+        assert message in " ".join(result.output.split())
+
+    def test_a_broken_file_is_described(self, pairs):
+        linkwise = pairs(SAME)
+        linkwise.write("pairs.xlsx", "i,j,kind\n")
+        result = linkwise("check", "data.csv", "pairs.xlsx")
+        assert result.exit_code == 3
+        assert "pairs.xlsx is not an Excel file that can be read" in result.stderr
+
+
+def test_pairs_may_be_compressed(linkwise):
+    linkwise.write("data.csv", "x,y\n1,2\n1,3\n8,9\n")
+    with gzip.open("pairs.tsv.gz", "wt") as file:
+        file.write(PAIRS.replace(",", "\t"))
+    assert linkwise.json("check", "data.csv", "pairs.tsv.gz")["must_links"] == 1

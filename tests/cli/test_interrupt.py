@@ -1,5 +1,6 @@
 """Ctrl-C at several moments, in a process of its own."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -102,7 +103,8 @@ def test_a_check_ends_without_a_traceback(files, interrupted):
     assert done.stderr == "error: interrupted; nothing was written.\n"
 
 
-def test_while_modules_are_imported(files):
+@pytest.mark.parametrize("command", [[], ["demo"], ["cluster", "--json", "a.csv"]])
+def test_while_modules_are_imported(files, command):
     code = (
         "import os, signal, sys\n"
         "class Finder:\n"
@@ -114,7 +116,22 @@ def test_while_modules_are_imported(files):
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "demo"], capture_output=True, text=True
+        [sys.executable, "-c", code, *command], capture_output=True, text=True
     )
     assert done.returncode == 130
-    assert done.stderr == "error: interrupted; nothing was written.\n"
+    said = "interrupted; nothing was written."
+    if "--json" in command:
+        assert json.loads(done.stderr) == {"error": said, "code": 130}
+    else:
+        assert done.stderr == f"error: {said}\n"
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["typer.core:TyperGroup.resolve_command:1", "linkwise.cli._cluster:read_pairs:1"],
+)
+def test_programs_are_told_in_json(interrupted, moment):
+    done = interrupted(moment, *cluster("--json"))
+    assert (done.returncode, done.stdout) == (130, "")
+    said = {"error": "interrupted; nothing was written.", "code": 130}
+    assert json.loads(done.stderr) == said

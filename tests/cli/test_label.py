@@ -163,9 +163,9 @@ class Server:
         self.said = ""
         for line in self.process.stdout:
             self.said += line
-            if "Ctrl-C" in line:
+            if "Ctrl-C" in line or '"url"' in line:
                 break
-        found = re.search(r"http://([^/]+)/#(\S+)", self.said)
+        found = re.search(r'http://([^/]+)/#([^\s"]+)', self.said)
         assert found, self.said
         self.host, self.token = found.groups()
 
@@ -214,6 +214,15 @@ class TestServer:
         state = json.loads(again.request("GET", "/api/state?client=a")[1])
         assert state["status"]["n_answers"] == 1 and state["last"][0]["who"] == "Ann"
         assert again.end(signal.SIGTERM) in (0, -signal.SIGTERM)
+
+    def test_a_program_is_told_the_address_in_json(self, flowers):
+        server = Server("label", "flowers.csv", *BASE, "--json")
+        assert server.request("GET", "/")[0] == 200
+        assert server.end() == 0
+        note, said = map(json.loads, server.said.splitlines())
+        assert note == {"note": "Reading flowers.csv ..."}
+        assert said["command"] == "label" and said["url"].endswith(server.token)
+        assert said["log"] == "flowers.linkwise.jsonl"
 
     @pytest.mark.slow
     def test_after_a_kill_it_is_found_at_the_same_address(self, flowers):

@@ -1,5 +1,6 @@
 """Pairs from and to tables and files."""
 
+import csv
 import os
 import re
 
@@ -32,16 +33,29 @@ class TestTables:
 
     @pytest.mark.parametrize(
         "kind",
-        ["must-link", "must_link", "Must Link", "mustlink", "ml", "ML", 1, "+1", 1.0],
+        [
+            *("must-link", "must_link", "Must Link", "mustlink", "must", "ml", "ML"),
+            *("same", " Same ", "YES", "y", "true", True, np.True_),
+            *(1, "+1", 1.0, "1.0", np.int8(1)),
+        ],
     )
     def test_must_link_may_be_spelled_in_many_ways(self, kind):
         assert Constraints.from_table([(0, 1, kind)]) == Constraints([(0, 1)])
 
     @pytest.mark.parametrize(
-        "kind", ["cannot-link", "cannot_link", "CANNOT-LINK", "cl", "CL", -1, " -1 "]
+        "kind",
+        [
+            *("cannot-link", "cannot_link", "CANNOT-LINK", "cannot", "cl", "CL"),
+            *("different", "Different", "no", "N", "FALSE", False, np.False_),
+            *(-1, " -1 ", 0, "0", 0.0, "-1.0"),
+        ],
     )
     def test_cannot_link_may_be_spelled_in_many_ways(self, kind):
         assert Constraints.from_table([(0, 1, kind)]) == Constraints([], [(0, 1)])
+
+    def test_yes_and_no_of_a_frame_are_kinds(self):
+        frame = pd.DataFrame({"i": [0, 1], "j": [1, 2], "kind": [True, False]})
+        assert Constraints.from_table(frame) == Constraints([(0, 1)], [(1, 2)])
 
     def test_ids_become_positions(self):
         table = [("b", "a", "ml"), ("c", "b", "cl")]
@@ -61,9 +75,15 @@ class TestTables:
         ("table", "message"),
         [
             ([(0, 1, "ml"), (0, 1, "maybe")], "table row 1: kind is 'maybe': allowed"),
-            ([(0, 1, 0)], "table row 0: kind is 0"),
-            ([(0, 1, True)], "table row 0: kind is True"),
-            ([(0, 1, None)], "table row 0: kind is None"),
+            ([(0, 1, "unsure")], "kind is 'unsure'.*Remove the pair if nobody knows"),
+            ([(0, 1, 2)], "table row 0: kind is 2: allowed .* same, yes"),
+            ([(0, 1, None)], "table row 0: the kind is missing: allowed"),
+            ([(0, 1, np.nan)], "table row 0: the kind is missing"),
+            (
+                [(0, 1, 1), (0, 2, -1), (1, 2, 0)],
+                "table row 2: kind is 0, but table row 1 has -1. Write 1 and 0, or",
+            ),
+            ([(0, 1, "0"), (0, 2, -1.0)], "row 0: kind is '0', but table row 1 has -1"),
             ([(0, None, "ml")], "table row 0: column j is missing a value"),
             ([(np.nan, 0, "ml")], "table row 0: column i is missing a value"),
             ([(pd.NA, 0, "ml")], "table row 0: column i is missing a value"),
@@ -157,6 +177,16 @@ class TestFiles:
         path = write("j ;i;kind\n\n1; 0 ;ml\n", encoding="utf-8-sig")
         assert Constraints.from_csv(path, delimiter=";") == Constraints([(0, 1)])
 
+    @pytest.mark.parametrize("kinds", ["same,different", "1,0", "1,-1", "Yes,no"])
+    def test_kinds_are_those_of_a_table(self, write, kinds):
+        same, different = kinds.split(",")
+        path = write(f"i,j,kind\n0,1,{same}\n1,2,{different}\n")
+        assert Constraints.from_csv(path) == Constraints([(0, 1)], [(1, 2)])
+
+    def test_lines_of_nothing_but_marks_are_blank(self, write):
+        path = write("i,j,kind\n0,1,ml\n,,\n , ,\n")
+        assert Constraints.from_csv(path) == Constraints([(0, 1)])
+
     def test_whole_numbers_are_positions_and_anything_else_a_name(self, write):
         assert Constraints.from_csv(write("i,j,kind\n1,2.0,ml\n")) == Constraints(
             [(1, 2)]
@@ -181,6 +211,8 @@ class TestFiles:
             ("", "is empty: its first line must name the columns"),
             ("i,j\n0,1\n", r"lacks the column\(s\) kind"),
             ("i,j,kind\n0,1,ml\n0,1,huh\n", "line 3: kind is 'huh'"),
+            ("i,j,kind\n0,1,same\n0,1,\n", "line 3: the kind is missing"),
+            ("i,j,kind\n0,1,1\n0,2,0\n0,3,-1\n", "line 3: kind is '0', but .* line 4"),
             ("i,j,kind\n0,1,ml\n\n0,1\n", "line 4: 2 fields, but the header names 3"),
             ("i,j,kind\n0,,ml\n", "line 2: column j is missing a value"),
             ("i,j,kind,weight\n0,1,ml,\n", "line 2: the weight is missing"),
@@ -212,5 +244,6 @@ def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path):
 def test_a_field_that_is_too_long_for_csv_is_refused_with_the_line(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("i,j,kind\n0," + "x" * 140_000 + ",ML\n")
+    csv.field_size_limit(131_072)  # Python's own; the command has another
     with pytest.raises(ValueError, match="line 2 is not a line of CSV"):
         Constraints.from_csv(path)

@@ -12,8 +12,10 @@ Scripts can rely on the exit code:
 ====  ====================================================================
 
 Results go to stdout, progress, notes and errors to stderr. With ``--json`` stdout
-holds exactly one JSON object. ``--debug`` before the command, or the environment
-variable ``LINKWISE_DEBUG=1``, adds the traceback to an error.
+holds one JSON object, or nothing after an error, and each line of stderr is a JSON
+object: ``{"note": ...}`` or ``{"error": ..., "code": ...}``. ``--debug`` before the
+command, or the environment variable ``LINKWISE_DEBUG=1``, adds the traceback to an
+error.
 """
 
 import signal
@@ -31,7 +33,10 @@ def main() -> None:
 
         app(prog_name="linkwise")
     except KeyboardInterrupt:
-        sys.stderr.write("error: interrupted; nothing was written.\n")
+        said = "error: interrupted; nothing was written."
+        if "--json" in sys.argv:
+            said = '{"error": "interrupted; nothing was written.", "code": 130}'
+        sys.stderr.write(f"{said}\n")
         sys.exit(130)
     except SystemExit as end:
         # All is done or said: Ctrl-C must not turn it into something else.

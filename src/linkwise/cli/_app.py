@@ -1,7 +1,8 @@
 """The commands and their options. What is slow to import is imported when needed."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,8 @@ from typer.core import TyperGroup
 
 from linkwise import __version__
 from linkwise.cli._bench_app import bench
-from linkwise.cli._errors import errors_reported, leave_interrupted
+from linkwise.cli._errors import errors_reported, leave_interrupted, leave_misused
+from linkwise.cli._json_lines import is_json_wanted, json_on_stderr
 from linkwise.cli._options import (
     SEARCH,
     AnswersFile,
@@ -64,32 +66,48 @@ _EXIT_CODES = "\n\n".join(
     ]
 )
 _PAIRS_HELP = (
-    "CSV file with the columns i, j, kind and perhaps weight. i and j are row numbers "
-    "from 0, or ids with --id-column; kind is must-link or cannot-link (ML, CL). "
-    "- is standard input."
+    "File (.csv, .tsv, .xlsx) with the columns i, j, kind and perhaps weight. i and j "
+    "are row numbers from 0, or ids with --id-column; kind is must-link or cannot-link "
+    "(also same or different, yes or no, 1 or 0). - is standard input."
 )
 
 
+# What is wrong with a command line; typer shows one kind of it.
+_UsageError: Any = typer.BadParameter.__base__
+
+
 class _Commands(TyperGroup):
-    """The commands; Ctrl-C ends them alike while their options are still read."""
+    """The commands; they end alike while their options are still read."""
+
+    def main(
+        self, args: Sequence[str] | None = None, *others: Any, **kwargs: Any
+    ) -> Any:
+        """Read a command line and run it."""
+        as_json = "--json" in (sys.argv[1:] if args is None else args)
+        with json_on_stderr() if as_json else nullcontext():
+            return super().main(args, *others, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Read what stands before the command."""
-        with _interruptible():
+        with _ended_alike():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with _interruptible():
+        with _ended_alike():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _ended_alike() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
         leave_interrupted()
+    except _UsageError as error:
+        if not is_json_wanted():
+            raise
+        leave_misused(error)
 
 
 app = typer.Typer(
@@ -161,14 +179,14 @@ def demo(
 ) -> None:
     """Cluster a known data set with and without pairs, and compare."""
     with errors_reported(context.obj):
+        screen = Screen(as_json, progress=not no_progress)
         if label_:
             from linkwise.cli._label_demo import run_label_demo
 
-            run_label_demo(seed, candidates, not no_browser)
+            run_label_demo(seed, candidates, not no_browser, screen)
             return
         from linkwise.cli._demo import run_demo
 
-        screen = Screen(as_json, progress=not no_progress)
         run_demo(dataset.value, pairs, seed, candidates, screen)
 
 
@@ -536,7 +554,7 @@ def report(
 
 
 @app.command(
-    epilog="Example: linkwise ask tickets.csv --clusters auto --show title "
+    epilog="Example: linkwise ask tickets.csv --clusters auto --show subject "
     "--out labels.csv\n\n"
     "Answers are kept in DATA.linkwise.jsonl at once; started again, it goes on. "
     "Through a pipe: one answer a line.\n\n"
@@ -616,7 +634,7 @@ def ask(
 
 
 @app.command(
-    epilog="Example: linkwise label tickets.csv --show title,text --who Ann\n\n"
+    epilog="Example: linkwise label tickets.csv --show subject,channel --who Ann\n\n"
     "Answers are kept in DATA.linkwise.jsonl at once; started again, it goes on. The "
     "results: linkwise label tickets.csv --export results\n\n"
     "Exit codes: see linkwise --help."

@@ -57,9 +57,12 @@ def run_ask(job: AskJob, screen: Screen) -> None:
     with session:
         _converse(session, job, table, opened.shown, screen)
         if session.constraints_.is_empty:
-            typer.echo("No pairs yet; nothing was written.", err=True)
+            screen.note("No pairs yet; nothing was written.")
+            nothing = {"command": "ask", "answers": 0, "written": []}
+            screen.report(nothing, [("written", ["nothing"])])
             return
-        session.fit()
+        with screen.notes_of_warnings():
+            session.fit()
         writers: list[tuple[Path, Writer]] = [(pairs_out, pairs_writer(session))]
         labels = session.labels_
         if job.out is not None and labels is not None:

@@ -32,10 +32,10 @@ from linkwise.cli._words import (
     cluster_sizes,
     columns_values,
     data_sections,
+    held_line,
+    held_values,
     in_options,
     pairs_line,
-    pairs_values,
-    per_cent,
     search_line,
 )
 from linkwise.constraints import Constraints, feasibility
@@ -93,7 +93,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     features, notes, preparation = read_features(table, job.wishes, screen)
     _refuse_one_point(table, np.asarray(features))
     pairs = read_pairs(job.pairs, table)
-    kept = _consistent(pairs, job, table, screen)
+    n_dropped = _n_dropped(pairs, job, table, screen)
 
     screen.watch(model)
     fit_start = time.perf_counter()
@@ -127,14 +127,11 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "features": features.shape[1],
         "text_file": None if table.text is None else table.text.described(),
         "columns": columns_values(notes),
-        **pairs_values(kept, table.n_rows),
-        "pairs_dropped": _n_pairs(pairs) - _n_pairs(kept),
+        **held_values(pairs, model.labels_),
+        "pairs_dropped": n_dropped,
         "disbelieved": _look_again(model, table),
         "clusters": n_clusters,
         "cluster_sizes": cluster_sizes(model.labels_, n_clusters),
-        "satisfaction": model.constraint_score_,
-        "violated": model.n_violated_,
-        "violated_given": _n_pairs(kept) - _n_satisfied(kept, model.labels_),
         "method": job.method,
         "approximation": model.approximation_,
         "chosen": chosen_parts(model),
@@ -203,13 +200,13 @@ def _refuse_one_point(table: Table, values: Any) -> None:
         raise BadInputError(f"{table.path}: all rows are equal, nothing to cluster.")
 
 
-def _consistent(
+def _n_dropped(
     pairs: Constraints, job: ClusterJob, table: Table, screen: Screen
-) -> Constraints:
-    """Return pairs that do not contradict each other; the others are said."""
+) -> int:
+    """Return how many pairs are left out; contradictions are said, or an error."""
     found = contradictions(pairs, job.pairs, table)
     if not found.total:
-        return pairs
+        return 0
     how = _on_conflict(job)
     if how == "raise":
         shown = "\n".join(f"  {line}" for line in found.lines())
@@ -224,7 +221,8 @@ def _consistent(
             f"wrong: {'; '.join(found.lines())}. The clusters follow those that are "
             "believed; --on-conflict raise stops here."
         )
-    return pairs.drop_conflicts()
+        return 0
+    return _n_pairs(pairs) - _n_pairs(pairs.drop_conflicts())
 
 
 def _look_again(model: Any, table: Table) -> list[dict[str, Any]]:
@@ -276,10 +274,6 @@ def _n_pairs(pairs: Constraints) -> int:
     return pairs.n_must_link + pairs.n_cannot_link
 
 
-def _n_satisfied(pairs: Constraints, labels: Any) -> int:
-    return sum(int(part.sum()) for part in pairs.satisfied(labels))
-
-
 def _approximation(values: dict[str, Any]) -> Section:
     how = values["approximation"].replace("_", " ")
     return "rows", [f"{how}; linkwise cluster --approximation exact uses all at once"]
@@ -292,19 +286,11 @@ def _after(sections: list[Section], title: str) -> int:
 def _sections(values: dict[str, Any], search: str) -> list[Section]:
     """Return the summary to read."""
     dropped = values["pairs_dropped"]
-    n_entailed = values["entailed_must_links"] + values["entailed_cannot_links"]
-    n_given = values["must_links"] + values["cannot_links"]
-    satisfied = per_cent(values["satisfaction"])
-    if n_entailed:
-        satisfied += (
-            f" of {n_entailed:,}; {values['violated']:,} violated, "
-            f"{values['violated_given']:,} of the {n_given:,} given"
-        )
     what = "features" if values["method"] == "mahalanobis" else "kernels"
     sections: list[Section] = [
         *data_sections(values),
         ("pairs", [pairs_line(values)]),
-        ("satisfied", [satisfied]),
+        ("satisfied", [held_line(values)]),
         ("clusters", [f"{listed(values['cluster_sizes'], 20)} rows"]),
         (what, chosen_lines(values["chosen"])),
         *([] if values["approximation"] == "exact" else [_approximation(values)]),

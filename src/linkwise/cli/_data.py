@@ -12,6 +12,7 @@ import pandas as pd
 import typer
 
 from linkwise._typing import BoolArray, FloatArray
+from linkwise.cli._endings import unknown_ending
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._excel import EXCEL, read_sheet
 from linkwise.cli._screen import Screen, counted, listed
@@ -137,10 +138,7 @@ def read_table(
             text = recognised(path, written)
         table = _text_table(text, id_column, written, as_text)
     else:
-        raise BadInputError(
-            f"{path}: the ending {ending or 'of the name'!r} is not known; data files "
-            f"end in {_ACCEPTED}."
-        )
+        raise unknown_ending(path, f"Data files end in {_ACCEPTED}")
     if table.text is not None and not table.has_names and written.header is None:
         screen.note(
             f"the first line of {path} holds nothing but numbers and is taken for a "

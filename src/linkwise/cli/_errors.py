@@ -9,6 +9,8 @@ from typing import NoReturn
 
 import typer
 
+from linkwise.cli._json_lines import is_json_wanted, say_json
+
 
 class ExitCode(IntEnum):
     """What the command returns to the shell."""
@@ -81,7 +83,16 @@ def leave_interrupted(debug: bool = False) -> NoReturn:
     _leave("interrupted; nothing was written.", ExitCode.INTERRUPTED, debug)
 
 
-def _leave(message: str, code: ExitCode, debug: bool) -> NoReturn:
+def leave_misused(error: typer.BadParameter) -> NoReturn:
+    """End the command after wrong usage, where the message is not for people."""
+    _leave(error.format_message(), error.exit_code, debug=False)
+
+
+def _leave(message: str, code: int, debug: bool) -> NoReturn:
+    if is_json_wanted():
+        trace = {"traceback": traceback.format_exc()} if debug else {}
+        say_json(error=message, code=int(code), **trace)
+        raise typer.Exit(code)
     if debug:
         typer.echo(traceback.format_exc(), err=True)
     typer.secho("error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)

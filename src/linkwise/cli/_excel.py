@@ -6,6 +6,7 @@ import importlib
 import io
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,16 @@ class Sheet(NamedTuple):
     content: bytes  # CSV text, UTF-8
     first_row: int  # where the table begins in the sheet, counted from 1
     others: list[str]  # names of the other sheets
+
+
+def sheet_called(path: Path, name: str) -> str | None:
+    """Return the sheet of that name, whatever its case, None if there is none."""
+    _require_openpyxl(path)
+    with suppress(Exception):  # reading a sheet says what is wrong with a file
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            own = {sheet.strip().lower(): sheet for sheet in map(str, book.sheet_names)}
+            return own.get(name)
+    return None
 
 
 def read_sheet(path: Path, name: str | None) -> Sheet:

@@ -74,7 +74,7 @@ def run_label(job: LabelJob, screen: Screen) -> None:
         if job.export is not None:
             _export(opened, job.export, job.excel_safe, screen)
         elif needs_page:
-            _serve(opened, job)
+            _serve(opened, job, screen)
 
 
 def require_extra() -> None:
@@ -161,7 +161,7 @@ def _export(opened: Opened, folder: Path, excel_safe: bool, screen: Screen) -> N
     screen.report(values, [("answers", [answers]), ("written", written)])
 
 
-def _serve(opened: Opened, job: LabelJob) -> None:
+def _serve(opened: Opened, job: LabelJob, screen: Screen) -> None:
     from linkwise.label import Rows, pictures_in
 
     table, session = opened.table, opened.session
@@ -170,10 +170,12 @@ def _serve(opened: Opened, job: LabelJob) -> None:
         pictures = pictures_in(job.images, table.frame, session.ids)
     rows = Rows(table.frame, session.ids, opened.shown if job.show else (), pictures)
     name = f"linkwise label {job.data}"
-    serve_page(opened, rows, job, f"{name} --export results")
+    serve_page(opened, rows, job, f"{name} --export results", screen)
 
 
-def serve_page(opened: Opened, rows: Any, job: LabelJob, then: str) -> None:
+def serve_page(
+    opened: Opened, rows: Any, job: LabelJob, then: str, screen: Screen
+) -> None:
     """Serve the page of a session until Ctrl-C."""
     from linkwise.label import Desk, is_local, open_browser, open_place, serve
 
@@ -198,9 +200,14 @@ def serve_page(opened: Opened, rows: Any, job: LabelJob, then: str) -> None:
                 )
 
             def ready() -> None:
-                typer.echo(f"The page is at  {place.url}")
-                typer.echo(f"Answers go to   {opened.session.log.path}")
-                typer.echo("Ctrl-C ends it.")
+                log = opened.session.log.path
+                if screen.as_json:
+                    values = {"command": "label", "url": place.url, "log": str(log)}
+                    screen.report(values, [])
+                else:
+                    typer.echo(f"The page is at  {place.url}")
+                    typer.echo(f"Answers go to   {log}")
+                    typer.echo("Ctrl-C ends it.")
                 if job.browser:
                     open_browser(place)
 
@@ -208,7 +215,8 @@ def serve_page(opened: Opened, rows: Any, job: LabelJob, then: str) -> None:
             serve(desk, place, opened_socket, downloads, ready)
     finally:
         desk.close()
-    typer.echo(f"Started again, it goes on. For the results: {then}")
+    if not screen.as_json:
+        typer.echo(f"Started again, it goes on. For the results: {then}")
 
 
 def _downloads(

@@ -11,13 +11,14 @@ import pandas as pd
 
 from linkwise.cli._data import Table
 from linkwise.cli._label import LabelJob, require_extra, serve_page
+from linkwise.cli._screen import Screen
 from linkwise.cli._sessions import Opened
 
 N_ROWS = 300
 _PIXELS = 12  # of the screen for one of the picture
 
 
-def run_label_demo(seed: int, n_candidates: int, browser: bool) -> None:
+def run_label_demo(seed: int, n_candidates: int, browser: bool, screen: Screen) -> None:
     """Open the page on a part of scikit-learn's digits."""
     require_extra()
     from sklearn.datasets import load_digits
@@ -45,7 +46,8 @@ def run_label_demo(seed: int, n_candidates: int, browser: bool) -> None:
         opened = Opened(session, table, ["ink"], None)
         rows = Rows(frame, ids.tolist(), (), lambda row: pictures[row])
         then = "linkwise label DATA --export results (the demo keeps nothing)."
-        serve_page(opened, rows, job, then)
+        with session:
+            serve_page(opened, rows, job, then, screen)
 
 
 def png_of(gray: Any) -> bytes:

@@ -279,7 +279,9 @@ LabelsFile = Annotated[
 AsJson = Annotated[
     bool,
     typer.Option(
-        "--json", rich_help_panel=OUTPUT, help="Print one JSON object instead of text."
+        "--json",
+        rich_help_panel=OUTPUT,
+        help="Print one JSON object instead of text; notes and errors are JSON too.",
     ),
 ]
 Quiet = Annotated[

@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from linkwise.cli._json_lines import say_json
+
 # A heading and the lines that stand beside it.
 Section = tuple[str, Sequence[str]]
 
@@ -37,7 +39,9 @@ class Screen:
         if text in self.warnings:
             return
         self.warnings.append(text)
-        if not self.quiet:
+        if self.as_json and not self.quiet:
+            say_json(note=text)
+        elif not self.quiet:
             typer.secho("note: ", fg=typer.colors.YELLOW, err=True, nl=False)
             typer.echo(text, err=True)
 

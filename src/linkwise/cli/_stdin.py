@@ -1,9 +1,6 @@
 """Standard input in the place of a text file, read once."""
 
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 from weakref import WeakKeyDictionary
@@ -63,15 +60,3 @@ def stdin_bytes() -> bytes:
                 )
         _kept[sys.stdin] = content
     return _kept[sys.stdin]
-
-
-@contextmanager
-def as_file(path: Path) -> Iterator[Path]:
-    """Provide a file to read from: the path itself, or a copy of standard input."""
-    if path != STDIN:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="linkwise-") as folder:
-        copy = Path(folder) / "stdin.csv"
-        copy.write_bytes(stdin_bytes())
-        yield copy

@@ -158,14 +158,62 @@ def search_line(model: Any, seconds: float) -> str:
 
 
 def pairs_values(pairs: Constraints, n_rows: int) -> dict[str, int]:
-    """Return the numbers of pairs, given and entailed; the pairs are consistent."""
-    closure = pairs.closure(n_rows)
+    """Return the numbers of pairs, as given and together with what follows from them.
+
+    Nothing follows from the lighter pair of a contradiction.
+    """
+    kept = pairs.drop_conflicts()
+    closure = kept.closure(n_rows)
+    n_lone_must = pairs.n_must_link - kept.n_must_link
+    n_lone_cannot = pairs.n_cannot_link - kept.n_cannot_link
     return {
         "must_links": pairs.n_must_link,
         "cannot_links": pairs.n_cannot_link,
-        "entailed_must_links": closure.n_must_link,
-        "entailed_cannot_links": closure.n_cannot_link,
+        "entailed_must_links": closure.n_must_link + n_lone_must,
+        "entailed_cannot_links": closure.n_cannot_link + n_lone_cannot,
     }
+
+
+def held_values(pairs: Constraints, labels: IntArray) -> dict[str, Any]:
+    """Return the numbers of pairs, and how many do not hold, whatever their weights."""
+    values = pairs_values(pairs, len(labels))
+    kept = pairs.drop_conflicts()
+    n_lone = _n_broken(pairs, labels) - _n_broken(kept, labels)
+    n_violated = kept.closure(len(labels)).n_violated(labels) + n_lone
+    n_all = values["entailed_must_links"] + values["entailed_cannot_links"]
+    return {
+        **values,
+        "satisfaction": (n_all - n_violated) / n_all if n_all else np.nan,
+        "violated": n_violated,
+        "violated_given": _n_broken(pairs, labels),
+    }
+
+
+def _n_broken(pairs: Constraints, labels: IntArray) -> int:
+    return sum(int((~part).sum()) for part in pairs.satisfied(labels))
+
+
+def held_line(values: dict[str, Any]) -> str:
+    """Return how many pairs hold, in words.
+
+    Examples
+    --------
+    >>> held_line(held_values(Constraints([(0, 1), (1, 2)]), np.array([0, 0, 1])))
+    '1 of 2 pairs hold (50.0 %); with what follows from them 1 of 3 (33.3 %)'
+    """
+    n_given = values["must_links"] + values["cannot_links"]
+    n_all = values["entailed_must_links"] + values["entailed_cannot_links"]
+    if n_given == 0:
+        return "no pairs"
+    n_held = n_given - values["violated_given"]
+    noun, verb = ("pair", "holds") if n_given == 1 else ("pairs", "hold")
+    share = per_cent(n_held / n_given)
+    line = f"{n_held:,} of {n_given:,} {noun} {verb} ({share})"
+    if n_all == n_given:
+        return line
+    share = per_cent(values["satisfaction"])
+    n_held = n_all - values["violated"]
+    return f"{line}; with what follows from them {n_held:,} of {n_all:,} ({share})"
 
 
 def pairs_line(values: dict[str, int]) -> str:

@@ -4,7 +4,7 @@ import csv
 import os
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -34,20 +34,52 @@ def read_csv(
     path = Path(path)
     try:
         with path.open(newline="", encoding=encoding) as file:
-            header, lines, records = _read_records(file, path, delimiter)
+            records = list(_records(file, path, delimiter))
     except UnicodeDecodeError:
         raise ValueError(
             f"{path}, line {_undecodable_line(path)} is not UTF-8 text: save the file "
             "as UTF-8."
         ) from None
+    if not records:
+        raise ValueError(f"{path} is empty: its first line must name the columns.")
+    return parse_records(
+        records, ids, on_unknown, str(path), lambda line: f"{path}, line {line}"
+    )
+
+
+def parse_records(
+    records: Sequence[tuple[int, list[str]]],
+    ids: Iterable[Any] | None,
+    on_unknown: OnUnknown,
+    table: str,
+    where: Callable[[int], str],
+) -> ParsedPairs:
+    """Return the pairs of records of text, each with its number.
+
+    The first one names the columns. ``table`` and ``where(number)`` are what messages
+    call the whole and a record.
+    """
+    header = column_names(name.strip() for name in records[0][1])
+    check_columns(header, table)
+    # Spreadsheets write empty rows as marks without anything between them.
+    pairs = [(number, r) for number, r in records[1:] if any(map(str.strip, r))]
+    for number, record in pairs:
+        if len(record) != len(header):
+            raise ValueError(
+                f"{where(number)}: {len(record)} fields, but the header names "
+                f"{len(header)} columns."
+            )
     rows = table_rows(
-        {name: [r[place] for r in records] for place, name in enumerate(header)}
+        {
+            name: [r[place].strip() for _, r in pairs]
+            for place, name in enumerate(header)
+        }
     )
     # Read once: ids may be a generator.
     ids = None if ids is None else list(positions_by_id(ids))
     first, second = _typed(rows.first, rows.second, ids)
     located = Rows(
-        first, second, rows.kind, rows.weight, lambda row: f"{path}, line {lines[row]}"
+        first, second, rows.kind, rows.weight, lambda row: where(pairs[row][0])
     )
     return parse_rows(located, ids, on_unknown)
 
@@ -62,34 +94,18 @@ def _undecodable_line(path: Path) -> int:
     return 1
 
 
-def _read_records(
+def _records(
     file: TextIO, path: Path, delimiter: str
-) -> tuple[list[str], list[int], list[list[str]]]:
-    """Return the header, and the line number and the fields of each record."""
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each record, the header first."""
     reader = csv.reader(file, delimiter=delimiter)
-    header = column_names(name.strip() for name in next(reader, []))
-    if not header:
-        raise ValueError(f"{path} is empty: its first line must name the columns.")
-    check_columns(header, str(path))
-    lines: list[int] = []
-    records: list[list[str]] = []
-    while True:
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            where = f"{path}, line {reader.line_num}"
-            raise ValueError(f"{where} is not a line of CSV: {error}.") from None
-        if record is None:
-            return header, lines, records
-        if not record:
-            continue
-        if len(record) != len(header):
-            raise ValueError(
-                f"{path}, line {reader.line_num}: {len(record)} fields, but the "
-                f"header names {len(header)} columns."
-            )
-        lines.append(reader.line_num)
-        records.append([entry.strip() for entry in record])
+    try:
+        for record in reader:
+            if record:
+                yield reader.line_num, record
+    except csv.Error as error:
+        where = f"{path}, line {reader.line_num}"
+        raise ValueError(f"{where} is not a line of CSV: {error}.") from None
 
 
 def _typed(

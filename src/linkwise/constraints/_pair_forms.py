@@ -122,8 +122,9 @@ class PairForms:
         ----------
         table : DataFrame, dict of columns or list of tuples
             Columns ``i``, ``j``, ``kind`` and, if wanted, ``weight``. The kind is
-            "must-link" or "cannot-link"; "ML", "must_link", 1, "CL", "cannot_link"
-            and -1 are understood too.
+            "must-link" (also "ML", "same", "yes", true, 1) or "cannot-link" (also "CL",
+            "different", "no", false, 0, -1). 0 beside -1 is an error: it may mean that
+            nothing is known. So are a missing kind and words such as "unsure".
         ids : sequence of shape (n_samples,) or None, default=None
             Id of each row of the data. Then ``i`` and ``j`` are ids. Without it,
             numbers are positions, and names make named pairs.

@@ -23,12 +23,18 @@ from linkwise.constraints._ids import (
 COLUMNS = ("i", "j", "kind", "weight")
 MUST_LINK, CANNOT_LINK = "must-link", "cannot-link"
 _KINDS = {
-    **dict.fromkeys(("must-link", "mustlink", "must", "ml", "1", "+1"), MUST_LINK),
-    **dict.fromkeys(("cannot-link", "cannotlink", "cannot", "cl", "-1"), CANNOT_LINK),
+    **dict.fromkeys(
+        ("must-link", "mustlink", "must", "ml", "same", "yes", "y", "true"), MUST_LINK
+    ),
+    **dict.fromkeys(
+        ("cannot-link", "cannotlink", "cannot", "cl", "different", "no", "n", "false"),
+        CANNOT_LINK,
+    ),
 }
+_NUMBERS = {1.0: MUST_LINK, 0.0: CANNOT_LINK, -1.0: CANNOT_LINK}
 _ALLOWED_KINDS = (
-    '"must-link" (or "must_link", "ML", 1) and "cannot-link" (or "cannot_link", '
-    '"CL", -1)'
+    "allowed are must-link (or ML, same, yes, true, 1) and cannot-link (or CL, "
+    "different, no, false, 0, -1)"
 )
 
 
@@ -53,12 +59,16 @@ class ParsedPairs(NamedTuple):
 
 def parse_kind(kind: object) -> str | None:
     """Return "must-link" or "cannot-link", None if the kind is neither."""
-    if isinstance(kind, bool):
-        return None
-    if isinstance(kind, numbers.Real):
-        return {1.0: MUST_LINK, -1.0: CANNOT_LINK}.get(float(kind))
     spelled = str(kind).strip().lower().replace("_", "-").replace(" ", "-")
-    return _KINDS.get(spelled)
+    return _KINDS.get(spelled) or _NUMBERS.get(_number(kind))
+
+
+def _number(kind: object) -> float:
+    """Return the number that a kind is written as, NaN if it is none."""
+    try:
+        return float(str(kind))
+    except ValueError:
+        return np.nan
 
 
 def table_rows(table: Any) -> Rows:
@@ -142,6 +152,7 @@ def parse_rows(
     """Return the pairs of a table; every message names the row it is about."""
     check_on_unknown(on_unknown)
     positions = None if ids is None else positions_by_id(ids)
+    _refuse_zero_beside_minus_one(rows)
     parsed = ParsedPairs([], [], [], [])
     for row in range(len(rows.first)):
         try:
@@ -171,10 +182,24 @@ def parse_rows(
     return parsed
 
 
+def _refuse_zero_beside_minus_one(rows: Rows) -> None:
+    """Raise if 0 may mean "different", or that nothing is known."""
+    kinds = [_number(kind) for kind in rows.kind]
+    if 0.0 in kinds and -1.0 in kinds:
+        zero, minus = kinds.index(0.0), kinds.index(-1.0)
+        raise ValueError(
+            f"{rows.where(zero)}: kind is {rows.kind[zero]!r}, but {rows.where(minus)} "
+            f"has {rows.kind[minus]!r}. Write 1 and 0, or 1 and -1, in the whole "
+            "column; remove pairs of which nothing is known."
+        )
+
+
 def _checked_kind(kind: object) -> str:
     found = parse_kind(kind)
     if found is None:
-        raise ValueError(f"kind is {kind!r}: allowed are {_ALLOWED_KINDS}.")
+        is_there = not is_missing(kind) and str(kind).strip()
+        what = f"kind is {kind!r}" if is_there else "the kind is missing"
+        raise ValueError(f"{what}: {_ALLOWED_KINDS}. Remove the pair if nobody knows.")
     return found
 
 
