@@ -121,6 +121,9 @@ class TestKinds:
             (("same", "same", None, "same"), "constant"),
             ((3, 3, 3, 3), "constant"),
             ((None, None, "NA", "-"), "empty"),
+            (("NA", "NA", "NA", ""), "empty"),
+            (("NA", "none", "NA", "none"), "category"),
+            ((None, " ", None, ""), "empty"),
         ],
     )
     def test_are_seen(self, values, kind):

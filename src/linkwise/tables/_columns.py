@@ -237,8 +237,10 @@ def _decided(
     counts = texts[~texts.isin(gaps)].value_counts()
     is_word = counts.index.str.lower().isin(NO_VALUE)
     known = counts[~is_word]
+    if known.empty and (len(counts) < 2 or counts.max() == 1):
+        return Reading("empty"), ""  # but "none" beside "NA" may be categories
     if known.empty:
-        return Reading("empty"), ""
+        return _categories(texts, gaps), f"{len(counts)} values"
     if len(counts) == 1:
         return Reading("constant"), ""
     found = _number_reading(known, decimal, gaps)
