@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import platform
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 import linkwise
 from linkwise._model_archive import check_archive
 from linkwise._model_checks import check_model
+from linkwise._unfinished import unfinished
 from linkwise.estimators import (
     ConstrainedKernelKMeans,
     KernelCSC,
@@ -163,7 +163,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "bytes": len(content),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    part = unfinished(path)
     try:
         with part.open("wb") as file:
             file.write(_FIRST_LINE + json.dumps(header).encode() + b"\n" + content)
