@@ -105,6 +105,11 @@ def _check_preparation(preparation: TablePreparation, n_features: int) -> None:
             _check_categories(part)
         if type(part) is TfidfVectorizer and hasattr(part, "vocabulary_"):
             _check_vocabulary(part)
+    gaps = [preparation._medians, preparation._filling]
+    n_filled = sum(check_array(values, (None,), "medians")[0] for values in gaps)
+    need(n_filled == n_features, f"{n_filled} columns of {n_features} have medians")
+    for values in (preparation._centre, preparation._scale):
+        check_array(values, (n_features,), "means and scales of columns")
     names = preparation.feature_names_in_
     empty = pd.DataFrame({name: [None] for name in names}, dtype=object)
     with warnings.catch_warnings():
