@@ -1,13 +1,15 @@
 """Model files: the same model again, or a clear error, and never any code."""
 
 import hashlib
-import importlib
+import importlib.util
+import io
 import json
 import os
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -33,7 +35,7 @@ from linkwise import (
     save,
     table_pipeline,
 )
-from linkwise.kernels import RBF, PairKernel
+from linkwise.kernels import RBF, PairKernel, Polynomial, Precomputed
 from linkwise.model_files import _FIRST_LINE, _TRUSTED
 
 Y = np.arange(60) % 3
@@ -68,6 +70,9 @@ def written(tmp_path_factory):
         (SingleKernelCSC(3, random_state=0), X),
         (MahalanobisCSC(3, **FEW), X),
         (ConstrainedKernelKMeans(3, kernel=RBF(0.1), random_state=0), X),
+        (KernelCSC(3, kernels="precomputed", **FEW), [X @ X.T, WIDE @ WIDE.T]),
+        (KernelCSC(3, **FEW), [X, csr_array(np.abs(WIDE))]),
+        (MahalanobisCSC(3, n_candidates=5, random_state=np.random.RandomState(0)), X),
         *((KernelCSC(3, kernels=[view], **FEW), X) for view in VIEWS),
     ],
 )
@@ -96,6 +101,23 @@ def test_the_preparation_of_a_table_comes_back(tmp_path):
     with pytest.warns(TableWarning, match="plan: 30 values not seen at fit"):
         assert_array_equal(again.predict(new), model.predict(new))
     assert again["table"].columns_ == model["table"].columns_
+
+
+def test_a_model_that_cannot_predict_comes_back(tmp_path):
+    model = KernelCSC(3, kernels=[Precomputed(X @ X.T)], **FEW)
+    save(model.fit(X, constraints=PAIRS), tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert_array_equal(again.labels_, model.labels_)
+    with pytest.raises(ValueError, match="predict needs the kernel values"):
+        again.predict(X)
+
+
+def test_a_model_of_many_named_columns_comes_back(tmp_path):
+    names = [f"a column with a long name {i}" for i in range(500)]
+    table = pd.DataFrame(np.tile(X, 167)[:, :500], columns=names)
+    model = MahalanobisCSC(3, n_candidates=2, random_state=0)
+    save(model.fit(table, constraints=PAIRS), tmp_path / "model")
+    assert load(tmp_path / "model").feature_names_in_.tolist() == names
 
 
 # Prints the clusters of new rows, where pyarrow cannot be imported.
@@ -191,6 +213,28 @@ class TestDamage:
         with pytest.raises(ModelFileError, match=f"written with {name} 0.0.9"):
             load(path)
 
+    @pytest.mark.parametrize(
+        "header",
+        [b"[]", b"3", b"null", b"{}", b"[" * 9000, b'{"bytes": ' + b"9" * 5000 + b"}"]
+        + [b"\xff", b"", b"x" * 2_000_000],
+    )
+    def test_headers_that_are_none(self, written, tmp_path, header):
+        first, _, content = written[1].split(b"\n", 2)
+        path = tmp_path / "odd"
+        path.write_bytes(b"\n".join([first, header, content]))
+        with pytest.raises(ModelFileError, match="its header cannot be read"):
+            load(path)
+
+    @pytest.mark.parametrize("name", ["bytes", "sha256", "linkwise", "scikit-learn"])
+    @pytest.mark.parametrize("value", [None, "3", 3.0, True, [], {"a": 1}, 10**400])
+    def test_headers_with_values_of_other_types(self, written, tmp_path, name, value):
+        first, header, content = written[1].split(b"\n", 2)
+        header = json.dumps(json.loads(header) | {name: value}).encode()
+        path = tmp_path / "odd"
+        path.write_bytes(b"\n".join([first, header, content]))
+        with pytest.raises(ModelFileError, match="damaged|was written with"):
+            load(path)
+
 
 class Bomb:
     def __reduce__(self):
@@ -225,11 +269,19 @@ class TestCode:
     def test_archives_of_anything_else_are_refused(self, tmp_path, model):
         path = tmp_path / "model"
         path.write_bytes(self.archive(skops.io.dumps({"model": model, "frames": {}})))
-        with pytest.raises(ModelFileError, match="is damaged"):
+        with pytest.raises(ModelFileError, match="is damaged|holds what no model"):
             load(path)
 
 
 class TestSaving:
+    def test_a_file_of_an_earlier_format_says_what_to_do(self, tmp_path):
+        path = tmp_path / "model"
+        path.write_bytes(b"linkwise model, format 1\n{}\n")
+        with pytest.raises(
+            ModelFileError, match="earlier version .* fit the model"
+        ):
+            load(path)
+
     def test_what_is_no_model_is_refused(self, tmp_path):
         with pytest.raises(TypeError, match="save takes a model of linkwise.*KMeans"):
             save(KMeans(), tmp_path / "model")
@@ -242,3 +294,218 @@ class TestSaving:
         with pytest.raises(TypeError, match="cannot be written without code.*joblib"):
             save(model, tmp_path / "model")
         assert os.listdir(tmp_path) == []
+
+
+def _fuzz():
+    path = Path(__file__).parents[1] / "benchmarks" / "fuzz_models.py"
+    spec = importlib.util.spec_from_file_location("fuzz_models", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FUZZ = _fuzz()
+ONE_NUMBER = {"__loader__": "JsonNode", "__module__": "builtins", "__class__": "str"}
+
+
+@pytest.fixture(scope="module")
+def good():
+    """The files of models with trees, sparse matrices and tables inside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return FUZZ.models(["forest", "diffusion", "sparse", "table", "mahalanobis"])
+
+
+@pytest.fixture(scope="module")
+def worker():
+    """A process that loads and predicts, and may end."""
+    with FUZZ.Worker() as worker:
+        yield worker
+
+
+class TestCrafted:
+    """Files whose checksum is right, made to end the process that uses them."""
+
+    @pytest.fixture
+    def refuse(self, tmp_path):
+        def refuse(data, match):
+            path = tmp_path / "crafted"
+            path.write_bytes(data)
+            with pytest.raises(ModelFileError, match=match) as caught:
+                load(path)
+            assert str(path) in str(caught.value)
+
+        return refuse
+
+    def with_array(self, data, holds, change):
+        """Return a file in which the first array that holds some bytes is changed."""
+        entries = FUZZ.unpacked(data)
+        name = next(n for n in entries if n.endswith(".npy") and holds in entries[n])
+        array = FUZZ.as_array(entries[name])
+        entries[name] = FUZZ.as_bytes(change(array))
+        return FUZZ.packed(data, entries)
+
+    def with_sparse(self, data, **parts):
+        """Return a file in which the last sparse matrix has other parts."""
+        entries = FUZZ.unpacked(data)
+        name = [n for n in entries if n.endswith(".npz")][-1]
+        with np.load(io.BytesIO(entries[name])) as matrix:
+            found = {k: v if k not in parts else parts[k](v) for k, v in matrix.items()}
+        file = io.BytesIO()
+        np.savez_compressed(file, **found)
+        entries[name] = file.getvalue()
+        return FUZZ.packed(data, entries)
+
+    def with_schema(self, data, change):
+        """Return a file in which some nodes of the schema are changed."""
+        entries = FUZZ.unpacked(data)
+        schema = json.loads(entries["schema.json"])
+        for node in FUZZ.nodes_of(schema, []):
+            change(node)
+        entries["schema.json"] = json.dumps(schema).encode()
+        return FUZZ.packed(data, entries)
+
+    def with_value(self, data, name, value):
+        """Return a file in which all attributes of a name have another value."""
+
+        def change(node):
+            content = node.get("content")
+            if isinstance(content, dict) and name in content:
+                number = {"__id__": 7, "content": json.dumps(value), **ONE_NUMBER}
+                content[name] = number
+
+        return self.with_schema(data, change)
+
+    @pytest.mark.parametrize(
+        "field, value, match",
+        [
+            ("left_child", 2_000_000_000, "node 0 of a tree leads to node 2000000000"),
+            ("right_child", -5, "leads to node -5"),
+            ("right_child", 0, "leads to node 0"),  # for ever
+            ("feature", 2_000_000, "looks at column 2000000 of 3"),
+            ("feature", -1, "looks at column -1 of 3"),
+        ],
+    )
+    def test_trees_that_lead_elsewhere(self, good, refuse, field, value, match):
+        def change(nodes):
+            nodes[field][0] = value
+            return nodes
+
+        refuse(self.with_array(good["forest"][0], b"left_child", change), match)
+
+    @pytest.mark.parametrize("value", [2_000_000_000_000, -7])
+    def test_the_tree_of_neighbours_is_built_again(self, good, worker, tmp_path, value):
+        data, labels = good["diffusion"]
+
+        def change(nodes):
+            nodes["idx_start"][:], nodes["idx_end"][:] = value, value + 3
+            return nodes
+
+        path = tmp_path / "crafted"
+        path.write_bytes(self.with_array(data, b"idx_start", change))
+        found = worker.run(path, "diffusion")
+        assert found.get("labels") == labels.tolist(), found
+
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            {"indices": lambda v: np.full_like(v, 2_000_000_000)},
+            {"indices": lambda v: v - 3},
+            {"indptr": lambda v: v[::-1].copy()},
+            {"indptr": lambda v: np.r_[0, np.full(len(v) - 2, 10**6), 0]},
+            {"shape": lambda v: np.array([v[0], 2**40])},
+            {"format": lambda v: np.array(b"csc")},
+        ],
+    )
+    def test_sparse_matrices_that_lead_elsewhere(self, good, refuse, parts):
+        refuse(self.with_sparse(good["sparse"][0], **parts), "is damaged")
+
+    @pytest.mark.parametrize(
+        "model, name, value, match",
+        [
+            ("forest", "n_classes_", 10**9, "another forest"),
+            ("forest", "n_outputs_", 10**6, "another forest"),
+            ("forest", "n_jobs", 10**6, "other settings"),
+            ("mahalanobis", "n_clusters", 10**9, "3 clusters, not 1000000000"),
+            ("mahalanobis", "n_features_in_", 10**12, "no columns"),
+            ("diffusion", "n_neighbors", 10**9, "neighbours"),
+            ("table", "_n_features_outs", [1], "categories"),
+            ("table", "n_jobs", 500, "other settings"),
+            ("table", "token_pattern", "(a+)+$", "words"),
+            ("table", "memory", "here", "no model"),
+        ],
+    )
+    def test_numbers_that_do_not_fit(self, good, refuse, model, name, value, match):
+        refuse(self.with_value(good[model][0], name, value), match)
+
+    def test_words_without_a_column(self, good, refuse):
+        def change(node):
+            content = node.get("content")
+            if isinstance(content, dict) and "vocabulary_" in content:
+                words = content["vocabulary_"]["content"]
+                next(iter(words.values()))["content"] = "2000000000"
+
+        data = self.with_schema(good["table"][0], change)
+        refuse(data, "a word has no column")
+
+    def test_a_kernel_that_multiplies_for_ever(self, refuse, tmp_path):
+        model = ConstrainedKernelKMeans(3, kernel=Polynomial(0.1, 3, 1.0))
+        save(model.fit(X, constraints=PAIRS), tmp_path / "model")
+        data = (tmp_path / "model").read_bytes()
+        refuse(self.with_value(data, "degree", 10**9), "the degree 1000000000")
+
+    def test_random_numbers_from_beyond_their_state(self, refuse, tmp_path):
+        model = SingleKernelCSC(3, random_state=np.random.RandomState(0))
+        save(model.fit(X, constraints=PAIRS), tmp_path / "model")
+        data = (tmp_path / "model").read_bytes()
+        refuse(self.with_value(data, "pos", 10**6), "random_state")
+
+    def test_labels_of_no_cluster(self, good, refuse):
+        data = good["mahalanobis"][0]
+        refuse(self.with_array(data, b"'<i8'", lambda v: v + 7), "a label is none of 3")
+
+    def test_types_that_only_other_models_have(self, good, refuse):
+        def change(node):
+            if node["__class__"] == "Standardized":
+                node["__module__"], node["__class__"] = "sklearn.svm._classes", "SVC"
+
+        data = self.with_schema(good["mahalanobis"][0], change)
+        refuse(data, "holds what no model of linkwise holds.*SVC")
+
+
+class TestBombs:
+    """Small files that would take much memory, or time without end."""
+
+    @pytest.mark.parametrize("kind", range(5))
+    def test_they_are_refused_before_they_are_read(self, good, worker, tmp_path, kind):
+        class Chosen:
+            """Draws the kind, and the first of everything else."""
+
+            draws = iter([0, kind])
+
+            def integers(self, n):
+                return next(self.draws, 0)
+
+        path = tmp_path / "bomb"
+        path.write_bytes(FUZZ.bomb(good["sparse"][0], Chosen()))
+        assert path.stat().st_size < 3_000_000
+        found = worker.run(path, "sparse")
+        assert found["end"] == "refused", found
+        assert found["megabytes"] < 100
+
+    def test_the_limit_leaves_room_for_sparse_rows(self, tmp_path):
+        # Rows of ones are compressed a hundred times.
+        rows = csr_array(np.ones((2000, 60)))
+        rows[:, 0] = 1.0 + np.arange(2000) % 2
+        pairs = Constraints.sample(np.arange(2000) % 2, 20, random_state=0)
+        model = KernelCSC(2, kernels=[RBF(1.0)], n_candidates=2, random_state=0)
+        save(model.fit(csr_array(rows), constraints=pairs), tmp_path / "model")
+        assert_array_equal(load(tmp_path / "model").labels_, model.labels_)
+
+
+@pytest.mark.parametrize("seed", [0])
+def test_mutated_files_give_labels_or_are_refused(seed, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n_failed = FUZZ.run(20, seed, ["default", "sparse", "mahalanobis"])
+    assert n_failed == 0, capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 A file is a line that says what it is, a line of JSON (versions, size and checksum of
 the rest), and an archive of skops: arrays, numbers and names of types. Only types that
-are listed here are ever made from it.
+are listed here are ever made from it, and what they hold is checked before it is used.
 """
 
 import copy
@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import platform
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import linkwise
+from linkwise._model_archive import check_archive
+from linkwise._model_checks import check_model
+from linkwise._unfinished import unfinished
 from linkwise.estimators import (
     ConstrainedKernelKMeans,
     KernelCSC,
@@ -30,10 +32,11 @@ from linkwise.estimators import (
 from linkwise.tables import TablePreparation
 
 _FIRST_LINE = b"linkwise model, format 2\n"
-_MAX_HEADER = 10_000
+_EARLIER = b"linkwise model, format 1\n"
+_MAX_HEADER = 2**20
+_MAX_REASON = 300
 _MODELS = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
-# Types that a model may hold, beside those of scikit-learn and numpy that skops knows
-# to be harmless.
+# Types that a model may hold, beside numbers, texts, arrays and containers of Python.
 _OWN = {
     "estimators._constrained_kernel_kmeans": ["ConstrainedKernelKMeans"],
     "estimators._kernel_csc": ["KernelCSC"],
@@ -64,12 +67,20 @@ _OWN = {
     "tables._preparation": ["TablePreparation"],
 }
 _OTHERS = {
+    "builtins.tuple",
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
+    "sklearn.decomposition._truncated_svd.TruncatedSVD",
+    "sklearn.ensemble._forest.RandomForestClassifier",
+    "sklearn.feature_extraction.text.TfidfTransformer",
+    "sklearn.feature_extraction.text.TfidfVectorizer",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._unsupervised.NearestNeighbors",
+    "sklearn.pipeline.Pipeline",
+    "sklearn.preprocessing._encoders.OneHotEncoder",
+    "sklearn.tree._classes.DecisionTreeClassifier",
     "sklearn.tree._tree.Tree",
     "skrub._apply_to_each_col.ApplyToEachCol",
     "skrub._check_input.CheckInputDataFrame",
@@ -150,11 +161,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
-        "features": [str(n) for n in getattr(own, "feature_names_in_", [])],
         "bytes": len(content),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    part = unfinished(path)
     try:
         with part.open("wb") as file:
             file.write(_FIRST_LINE + json.dumps(header).encode() + b"\n" + content)
@@ -188,31 +198,45 @@ def load(path: str | os.PathLike[str]) -> Any:
     import skops.io
 
     try:
-        unknown = set(skops.io.get_untrusted_types(data=content)) - _TRUSTED
+        unknown = check_archive(content, _TRUSTED)
         if unknown:
             raise ModelFileError(
                 f"{path} holds what no model of linkwise holds, and is not read: "
-                f"{', '.join(sorted(unknown))}."
+                f"{_short(', '.join(sorted(unknown)))}."
             )
         parts = skops.io.loads(content, trusted=sorted(_TRUSTED))
-        model = parts["model"]
-        own = _clusterer(model)
-        for name, columns in parts["frames"].items():
-            setattr(own, name, pd.DataFrame(columns))
-        check_is_fitted(own, "labels_")
+        return _checked(parts["model"], parts["frames"])
     except ModelFileError:
         raise
+    except ValueError as error:
+        raise ModelFileError(f"{path} is damaged: {_short(error)}") from error
     except Exception as error:  # whatever an archive made by hand may cause
-        text = " ".join(str(error).split())
-        raise ModelFileError(
-            f"{path} is damaged: {type(error).__name__}: {text}"
-        ) from error
+        kind = type(error).__name__
+        raise ModelFileError(f"{path} is damaged: {kind}: {_short(error)}") from error
+
+
+def _checked(model: Any, frames: dict[str, Any]) -> Any:
+    """Return a model that was read, with its tables; raise if it cannot be used."""
+    own = _clusterer(model)
+    if own is None:
+        raise ValueError(f"{type(model).__name__} is no model of linkwise.")
+    for name, columns in frames.items():
+        if hasattr(own, name):
+            raise ValueError(f"{_short(name)} is no table of a model.")
+        setattr(own, name, pd.DataFrame(columns))
+    check_is_fitted(own, "labels_")
+    check_model(own, None if model is own else model[0])
     return model
+
+
+def _short(text: Any) -> str:
+    """Return a text on one line that fits into a message."""
+    return " ".join(str(text).split())[:_MAX_REASON]
 
 
 def _clusterer(model: Any) -> Any:
     """Return the clusterer of a model or of a pipeline, None if there is none."""
-    if isinstance(model, Pipeline) and len(model) == 2:
+    if isinstance(model, Pipeline) and len(model) == 2 and model.memory is None:
         is_table = isinstance(model[0], TablePreparation)
         return model[1] if is_table and isinstance(model[1], _MODELS) else None
     return model if isinstance(model, _MODELS) else None
@@ -233,7 +257,7 @@ def _content(model: Any, own: Any) -> bytes:
         whole = Pipeline([(model.steps[0][0], model[0]), (model.steps[1][0], light)])
     try:
         content = skops.io.dumps({"model": whole, "frames": frames})
-        unknown = set(skops.io.get_untrusted_types(data=content)) - _TRUSTED
+        unknown = check_archive(content, _TRUSTED)
     except Exception as error:  # of objects that no archive can hold
         unknown = {f"{type(error).__name__}: {error}"}
     if unknown:
@@ -248,33 +272,48 @@ def _content(model: Any, own: Any) -> bytes:
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     """Return header and archive of a model file, which are as they were written."""
     with path.open("rb") as file:
-        if file.read(len(_FIRST_LINE)) != _FIRST_LINE:
+        first_line = file.read(len(_FIRST_LINE))
+        if first_line == _EARLIER:
+            raise ModelFileError(
+                f"{path} was written by an earlier version of linkwise, which did not "
+                "keep how tables are read: fit the model again."
+            )
+        if first_line != _FIRST_LINE:
             raise ModelFileError(
                 f"{path} is not a model file of linkwise. Files of joblib or pickle "
                 "can run code: if you trust this one, read it with joblib.load."
             )
-        line = file.readline(_MAX_HEADER)
+        header = _header(path, file.readline(_MAX_HEADER))
+        n_bytes, size = os.fstat(file.fileno()).st_size - file.tell(), header["bytes"]
+        if n_bytes != size:
+            raise ModelFileError(
+                f"{path} is damaged: it has {n_bytes:,} bytes of {size:,}."
+            )
         content = file.read()
-    try:
-        header = json.loads(line)
-        digest, size = header["sha256"], header["bytes"]
-    except (ValueError, KeyError, TypeError):
-        raise ModelFileError(f"{path} is damaged: its header cannot be read.") from None
-    if len(content) != size:
-        raise ModelFileError(
-            f"{path} is damaged: it has {len(content):,} bytes of {size:,}."
-        )
-    if hashlib.sha256(content).hexdigest() != digest:
+    if hashlib.sha256(content).hexdigest() != header["sha256"]:
         raise ModelFileError(f"{path} is damaged: its checksum is not as it was.")
     return header, content
+
+
+def _header(path: Path, line: bytes) -> dict[str, Any]:
+    """Return the header of a model file, in which all that is read has its type."""
+    types = {"bytes": int, "sha256": str, "linkwise": str, "scikit-learn": str}
+    try:
+        header = json.loads(line)
+        is_right = all(type(header[name]) is kind for name, kind in types.items())
+    except (ValueError, KeyError, TypeError, RecursionError):
+        is_right = False
+    if not is_right:
+        raise ModelFileError(f"{path} is damaged: its header cannot be read.")
+    return header
 
 
 def _check_versions(path: Path, header: dict[str, Any]) -> None:
     here = {"linkwise": linkwise.__version__, "scikit-learn": sklearn.__version__}
     for name, version in here.items():
-        written = str(header.get(name))
+        written = header[name]
         if written.split(".")[:2] != version.split(".")[:2]:
             raise ModelFileError(
-                f"{path} was written with {name} {written}, and here is {version}: "
-                "fit the model again, or install that version."
+                f"{path} was written with {name} {_short(written)}, and here is "
+                f"{version}: fit the model again, or install that version."
             )

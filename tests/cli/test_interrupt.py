@@ -135,3 +135,20 @@ def test_programs_are_told_in_json(interrupted, moment):
     assert (done.returncode, done.stdout) == (130, "")
     said = {"error": "interrupted; nothing was written.", "code": 130}
     assert json.loads(done.stderr) == said
+
+
+@pytest.mark.slow
+def test_what_a_killed_command_leaves_is_removed_by_the_next(files):
+    code = (
+        "import os, signal\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from linkwise.cli import main\n"
+        "main()\n"
+    )
+    before = files.files()
+    arguments = [str(argument) for argument in cluster()]
+    killed = subprocess.run([sys.executable, "-c", code, *arguments])
+    assert killed.returncode == -signal.SIGKILL
+    assert [name for name in files.files() if ".tmp" in name]
+    files.ok(*arguments)
+    assert files.files() == sorted([*before, "labels.csv", "m.linkwise"])

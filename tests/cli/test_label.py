@@ -1,10 +1,12 @@
 """The command that opens the page, without a browser; export and merge."""
 
+import contextlib
 import http.client
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -244,6 +246,34 @@ class TestServer:
         )
         assert done.exit_code == 3 and f"--port {port}" in done.stderr
         server.end()
+
+    @pytest.mark.slow
+    def test_half_sent_requests_hold_nothing_for_long(self, flowers):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))  # of the server
+        try:
+            server = Server("label", "flowers.csv", *BASE)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        host, port = server.host.split(":")
+        begun = b"GET / HTTP/1.1\r\nHost: "
+        with contextlib.ExitStack() as stack:
+            clients = []
+            for at in range(1500):
+                try:
+                    client = socket.create_connection((host, int(port)), 30)
+                    client.sendall([b"", begun, b"POST / HTTP/1.1\r\n"][at % 3])
+                except OSError:  # it was closed again
+                    continue
+                clients.append(stack.enter_context(client))
+            assert server.request("GET", "/api/state?client=a")[0] == 200
+            for client in clients:
+                with contextlib.suppress(ConnectionResetError):
+                    assert client.recv(1) == b""
+        assert server.end() == 0
+        assert "Traceback" not in server.said, server.said
 
     @pytest.mark.slow
     def test_another_address_is_warned_of(self, flowers):

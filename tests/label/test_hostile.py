@@ -159,6 +159,32 @@ class TestRequests:
         assert answer.status_code in (400, 404)
         assert "import " not in answer.text and "root:" not in answer.text
 
+    @pytest.mark.parametrize("number", ["9" * 5000, "9" * 20, "²", "1.5", "x", "-0"])
+    @pytest.mark.parametrize(
+        "path", ["rows/{}", "cells/{}/0", "cells/0/{}", "pictures/{}", "clusters/{}"]
+    )
+    def test_numbers_in_addresses_that_are_none(self, untouched, path, number):
+        answer = untouched.get(path.format(number))
+        assert answer.status_code == 400 and "There is no" in answer.json()["error"]
+
+    def test_numbers_that_no_page_sends(self, untouched):
+        for number in (10**400, -(2**60), 1.5, True):
+            answer = untouched.send("change", event=number, answer="same")
+            assert answer.status_code == 400 and "whole number" in answer.text
+
+    def test_a_length_of_5000_digits(self, untouched):
+        headers = {"Content-Type": "application/json", "Content-Length": "9" * 5000}
+        answer = untouched.http.post("/api/answer", content=b"{}", headers=headers)
+        assert answer.status_code == 413
+
+    @pytest.mark.parametrize("path", ["/", "/static/map.js", "/nowhere"])
+    def test_bodies_are_not_read_without_a_token(self, untouched, path):
+        def parts():
+            raise AssertionError("it was read")
+            yield b""
+
+        assert untouched.http.post(path, content=parts()).status_code == 405
+
     def test_a_thousand_requests_at_once(self, page):
         found = []
 

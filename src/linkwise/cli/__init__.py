@@ -9,6 +9,8 @@ Scripts can rely on the exit code:
 3     bad input: a file that is missing, unreadable, unwritable or wrong
 4     contradictory pairs, or more pairs than the clusters can satisfy
 130   interrupted before there was a result
+141   whoever read the output has gone, as after ``| head``; files that it names
+      are there
 ====  ====================================================================
 
 Results go to stdout, progress, notes and errors to stderr. With ``--json`` stdout
@@ -23,6 +25,9 @@ import sys
 from typing import Any
 
 __all__ = ["app", "main"]
+
+# What shells show of a command that a broken pipe has ended.
+_UNREAD = 141
 
 
 def main() -> None:
@@ -41,6 +46,8 @@ def main() -> None:
     except SystemExit as end:
         # All is done or said: Ctrl-C must not turn it into something else.
         signal.signal(signal.SIGINT, signal.SIG_DFL if end.code else signal.SIG_IGN)
+        if isinstance(end.__context__, BrokenPipeError):
+            sys.exit(_UNREAD)
         raise
 
 

@@ -61,7 +61,8 @@ _EXIT_CODES = "\n\n".join(
     [
         "Exit codes: 0 success (also a search ended by Ctrl-C: the best so far is "
         "kept), 1 unexpected error, 2 wrong usage, 3 bad input file, 4 contradictory "
-        "or infeasible pairs, 130 interrupted without a result.",
+        "or infeasible pairs, 130 interrupted without a result, 141 output not read to "
+        "its end.",
         "Example: linkwise demo",
     ]
 )

@@ -1,9 +1,11 @@
 """What can go wrong, and the exit code and the words it ends with."""
 
 import errno
+import select
+import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import NoReturn
 
@@ -69,6 +71,8 @@ def errors_reported(debug: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         leave_interrupted(debug)
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _is_unread():
+            raise  # no words: there is nobody to read them
         if isinstance(error, OSError) and is_disk_full(error):
             full = DiskFullError(error.filename or "a temporary file or the output")
             _leave(str(full), full.code, debug)
@@ -76,6 +80,17 @@ def errors_reported(debug: bool) -> Iterator[None]:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "" if debug else " (`linkwise --debug ...` shows where)"
         _leave(f"unexpected {text}{hint}", ExitCode.UNEXPECTED, debug)
+
+
+def _is_unread() -> bool:
+    """Tell whether what is printed goes into a pipe that nobody reads any more."""
+    if not hasattr(select, "poll"):
+        return True  # not told on Windows; other pipes are rare
+    printed = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # it is no file
+            printed.register(stream.fileno(), 0)
+    return any(state & select.POLLERR for _, state in printed.poll(0))
 
 
 def leave_interrupted(debug: bool = False) -> NoReturn:

@@ -4,7 +4,6 @@ import io
 import os
 import signal
 import threading
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ import numpy as np
 import typer
 
 from linkwise._typing import IntArray
+from linkwise._unfinished import unfinished
 from linkwise.cli._data import NO_PYARROW, Table
 from linkwise.cli._errors import BadInputError, DiskFullError, is_disk_full
 
@@ -59,7 +59,7 @@ def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
         if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
             raise BadInputError(NO_PYARROW.format(path))
         # Trying is the only sure test: permissions, quotas, read-only mounts.
-        probe = _unfinished(path)
+        probe = unfinished(path.resolve())
         try:
             probe.touch(exist_ok=False)
             probe.unlink()
@@ -78,9 +78,10 @@ def write_all(
 
     Ctrl-C has no effect any more as soon as the first file is moved.
     """
-    unfinished = [_unfinished(path) for path, _ in writers]
+    # In the folder that a link leads to.
+    parts = [unfinished(path.resolve()) for path, _ in writers]
     try:
-        for (path, write), part in zip(writers, unfinished, strict=True):
+        for (path, write), part in zip(writers, parts, strict=True):
             try:
                 write(part)
             except OSError as error:
@@ -90,12 +91,12 @@ def write_all(
                     f"{path} cannot be written: {error.strerror or error}."
                 ) from None
         with _uninterrupted():
-            for (path, _), part in zip(writers, unfinished, strict=True):
+            for (path, _), part in zip(writers, parts, strict=True):
                 os.replace(part, path.resolve())
             report()
     finally:
         with _uninterrupted():
-            for part in unfinished:
+            for part in parts:
                 part.unlink(missing_ok=True)
 
 
@@ -110,13 +111,6 @@ def _uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _unfinished(path: Path) -> Path:
-    """Return a name that nobody uses, in the folder that a link leads to."""
-    target = path.resolve()
-    # The ending stays last: writers go by it.
-    return target.with_name(f".{target.stem}.{uuid.uuid4().hex}.tmp{target.suffix}")
 
 
 def for_excel(frame: Any) -> Any:

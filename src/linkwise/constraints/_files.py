@@ -3,11 +3,11 @@
 import csv
 import os
 import re
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from linkwise._unfinished import unfinished
 from linkwise.constraints._ids import OnUnknown, positions_by_id
 from linkwise.constraints._tables import (
     COLUMNS,
@@ -134,12 +134,12 @@ def _typed(
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Iterable[Any]]) -> None:
     """Write rows of i, j, kind, weight; the file is replaced at once or not at all."""
     path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    part = unfinished(path)
     try:
-        with unfinished.open("x", newline="", encoding="utf-8") as file:
+        with part.open("x", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
             writer.writerows(rows)
-        os.replace(unfinished, path)
+        os.replace(part, path)
     finally:
-        unfinished.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)

@@ -7,6 +7,13 @@ from linkwise.kernels._bank import (
     feature_seconds,
     gram_seconds,
 )
+from linkwise.kernels._checks import (
+    check_array,
+    check_kernel,
+    is_whole,
+    need,
+    need_type,
+)
 from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._eigen import eigen, signed
 from linkwise.kernels._entries import CombinedKernel, SeveralSets, in_double
@@ -76,12 +83,17 @@ __all__ = [
     "View",
     "Whitened",
     "WithinWhitened",
+    "check_array",
+    "check_kernel",
     "distinct_rows",
     "eigen",
     "feature_seconds",
     "gram_seconds",
     "in_double",
+    "is_whole",
     "landmark_seconds",
+    "need",
+    "need_type",
     "random_share",
     "signed",
     "as_input",

@@ -20,9 +20,11 @@ from linkwise.label._guard import Guard
 _log = logging.getLogger(__name__)
 # Seconds between signs of life in the stream of news.
 _BEAT = 10.0
-# Rows that a correction may name, and letters that a text may have.
+# Rows that a correction may name, letters that a text may have, and the size of
+# numbers, which pages know exactly.
 _MAX_ROWS = 100_000
 _MAX_TEXT = 2_000
+_MAX_NUMBER = 2**53
 _BYTES = "application/octet-stream"
 
 Export = Callable[[str], tuple[bytes, str]]
@@ -59,10 +61,10 @@ class Given:
 
     def number(self, name: str) -> int:
         """Return a whole number."""
-        value = self.values.get(name)
-        if not isinstance(value, int) or isinstance(value, bool):
+        value: Any = self.values.get(name)
+        if not _is_whole(value):
             raise BadRequestError(f"{name} must be a whole number.")
-        return value
+        return int(value)
 
     def numbers(self, name: str, below: int | None = None) -> list[int]:
         """Return a list of whole numbers."""
@@ -70,11 +72,24 @@ class Given:
         if not isinstance(value, list) or len(value) > _MAX_ROWS:
             raise BadRequestError(f"{name} must be a list of whole numbers.")
         for entry in value:
-            if not isinstance(entry, int) or isinstance(entry, bool) or entry < 0:
+            if not _is_whole(entry) or entry < 0:
                 raise BadRequestError(f"{name} must be a list of whole numbers.")
             if below is not None and entry >= below:
                 raise BadRequestError(f"{name}: there is no row {entry}.")
         return value
+
+
+def _is_whole(value: Any) -> bool:
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    return is_int and abs(value) <= _MAX_NUMBER
+
+
+def _number_in_path(request: Request, name: str) -> int:
+    """Return the number of a row, a column or a cluster in an address."""
+    text = request.path_params[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadRequestError(f"There is no {name} {text[:40]!r}.")
+    return int(text)
 
 
 def make_app(
@@ -104,11 +119,11 @@ def make_app(
             Route("/api/labels", routes.get(routes.labels)),
             Route("/api/pairs", routes.get(routes.pairs)),
             Route("/api/clusters", routes.get(routes.clusters)),
-            Route("/api/clusters/{cluster:int}", routes.get(routes.cluster)),
+            Route("/api/clusters/{cluster}", routes.get(routes.cluster)),
             Route("/api/answers", routes.get(routes.answers)),
-            Route("/api/rows/{row:int}", routes.get(routes.row)),
-            Route("/api/cells/{row:int}/{column:int}", routes.get(routes.cell)),
-            Route("/api/pictures/{row:int}", routes.get(routes.picture, False)),
+            Route("/api/rows/{row}", routes.get(routes.row)),
+            Route("/api/cells/{row}/{column}", routes.get(routes.cell)),
+            Route("/api/pictures/{row}", routes.get(routes.picture, False)),
             Route("/api/export/{name}", routes.get(routes.download, False)),
             *(
                 Route(f"/api/{name}", routes.post(name), methods=["POST"])
@@ -194,13 +209,13 @@ class _Routes:
         return JSONResponse(self.desk.clusters())
 
     def cluster(self, request: Request) -> Response:
-        return JSONResponse(self.desk.cluster(request.path_params["cluster"]))
+        return JSONResponse(self.desk.cluster(_number_in_path(request, "cluster")))
 
     def answers(self, request: Request) -> Response:
         return JSONResponse(self.desk.answers())
 
     def _row(self, request: Request) -> int:
-        row = int(request.path_params["row"])
+        row = _number_in_path(request, "row")
         if row >= len(self.desk.rows):
             raise BadRequestError(f"There is no row {row}.")
         return row
@@ -209,7 +224,7 @@ class _Routes:
         return JSONResponse(self.desk.rows.shown(self._row(request)))
 
     def cell(self, request: Request) -> Response:
-        row, column = self._row(request), request.path_params["column"]
+        row, column = self._row(request), _number_in_path(request, "column")
         if column >= len(self.desk.rows.columns):
             raise BadRequestError(f"There is no column {column}.")
         return JSONResponse({"text": self.desk.rows.text(row, column)})

@@ -84,7 +84,8 @@ class Guard:
             if scope["path"] != "/":
                 return 403, "Another page has sent this."
         if not scope["path"].startswith("/api/"):
-            return None
+            is_asking = scope["method"] in ("GET", "HEAD")
+            return None if is_asking else (405, "Files of the page are only read.")
         sent = given.get(b"authorization", b"")
         if not hmac.compare_digest(sent, self._token):
             return 401, "The token is missing or wrong: open the address once more."
@@ -93,7 +94,7 @@ class Guard:
             if kind != b"application/json":
                 return 415, "Changes are sent as application/json."
             length = given.get(b"content-length", b"0")
-            if not length.isdigit() or int(length) > MAX_BODY:
+            if not length.isdigit() or len(length) > 9 or int(length) > MAX_BODY:
                 return 413, f"More than {MAX_BODY:,} bytes."
         return None
 

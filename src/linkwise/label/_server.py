@@ -6,10 +6,12 @@ import json
 import os
 import secrets
 import socket
+import stat
 import sys
 import tempfile
+import time
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +21,10 @@ from linkwise.label._desk import Desk
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("0.0.0.0", "::")
 _SWITCH_SECONDS = 0.0005
+# Seconds in which a request must have arrived, and how many connections may wait for
+# one: to wait needs no token.
+_WAIT_SECONDS = 5.0
+_MAX_WAITING = 64
 _PAGE = """<!doctype html><meta charset="utf-8"><title>linkwise label</title>
 <meta http-equiv="refresh" content="0; url={url}">"""
 
@@ -64,11 +70,11 @@ def open_place(
 
     A server that was killed has left a note of its port and token. The next one for the
     same log takes both, so that pages that are open go on; one that ends in peace takes
-    the note away.
+    the note away. On another port the token is new: pages send the old one to whatever
+    listens on the old port by now.
     """
     note = None if log is None else _note_of(log)
     old_port, token = _left_by_another(note)
-    token = token or secrets.token_urlsafe(32)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -79,13 +85,18 @@ def open_place(
             if port or not old_port:
                 raise
             opened.bind((host, 0))
-        opened.listen(2048)
-        place = Place(host, opened.getsockname()[1], token)
-        if note is not None:
-            _write_private(note, json.dumps([place.port, place.token]))
-        yield place, opened
-        if note is not None:
-            note.unlink(missing_ok=True)
+        opened.listen()
+        port = opened.getsockname()[1]
+        if port != old_port:
+            token = secrets.token_urlsafe(32)
+        # Without a note a server works as well; after a kill, its pages are lost.
+        with contextlib.suppress(OSError):
+            if note is not None:
+                _write_private(note, json.dumps([port, token]))
+        yield Place(host, port, token), opened
+        with contextlib.suppress(OSError):
+            if note is not None:
+                note.unlink()
     finally:
         opened.close()
 
@@ -96,19 +107,17 @@ def _note_of(log: Path) -> Path:
 
 
 def _private_folder() -> Path:
-    """Return a folder that nobody else can look into."""
+    """Return a folder that nobody else can look into; a new one if need be."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"linkwise-label-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
     state = folder.lstat()
     is_own = not hasattr(os, "getuid") or state.st_uid == os.getuid()
-    if (
-        folder.is_symlink()
-        or not is_own
-        or (os.name == "posix" and state.st_mode & 0o77)
-    ):
-        return Path(tempfile.mkdtemp(prefix="linkwise-label-"))
-    return folder
+    is_open = os.name == "posix" and state.st_mode & 0o77
+    if stat.S_ISDIR(state.st_mode) and is_own and not is_open:
+        return folder
+    return Path(tempfile.mkdtemp(prefix="linkwise-label-"))
 
 
 def _left_by_another(note: Path | None) -> tuple[int, str]:
@@ -135,6 +144,31 @@ def open_browser(place: Place) -> bool:
     return webbrowser.open(path.as_uri())
 
 
+class Waiting:
+    """Connections on which no request has arrived."""
+
+    def __init__(self) -> None:
+        self._since: dict[Any, tuple[Any, float]] = {}
+
+    def close_late(self, connections: Iterable[Any], now: float) -> None:
+        """Close those that wait for too long, and the first of too many.
+
+        The last stay, so that a page can connect whatever others do.
+        """
+        found = {}
+        for connection in connections:
+            last = connection.cycle  # a request and its answer
+            if last is None or last.response_complete:
+                before, since = self._since.get(connection, (last, now))
+                found[connection] = (last, since if before is last else now)
+        self._since = found
+        order = sorted(found, key=lambda connection: found[connection][1])
+        for place, connection in enumerate(order):
+            is_late = now - found[connection][1] > _WAIT_SECONDS
+            if is_late or place < len(order) - _MAX_WAITING:
+                connection.transport.close()
+
+
 def serve(
     desk: Desk,
     place: Place,
@@ -158,6 +192,14 @@ def serve(
         Called before the first request is answered; they wait in the socket.
     """
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    waiting = Waiting()
+
+    class Protocol(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            waiting.close_late(self.connections, time.monotonic())
 
     app = make_app(desk, place.token, place.hosts, export)
     # No proxy is believed, nothing is logged that has a token in it.
@@ -168,6 +210,8 @@ def serve(
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=1,
+        http=Protocol,
+        backlog=128,
         ws="none",
         lifespan="off",
     )
@@ -176,6 +220,10 @@ def serve(
         def handle_exit(self, *signal: Any) -> None:
             desk.hang_up()  # streams would be waited for
             super().handle_exit(*signal)
+
+        async def on_tick(self, counter: int) -> bool:
+            waiting.close_late(self.server_state.connections, time.monotonic())
+            return await super().on_tick(counter)
 
     # A fit in Python holds the others up for so long, several times a request.
     sys.setswitchinterval(_SWITCH_SECONDS)

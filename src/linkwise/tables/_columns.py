@@ -71,6 +71,17 @@ class Reading:
     categories: tuple[str, ...] = ()  # that were there at fit
     missing: tuple[str, ...] = ()  # that count as missing in any column
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether its parts are what they should be; a file may hold anything."""
+        texts = (self.kind, *self.categories, *self.missing)
+        return (
+            all(type(text) is str for text in texts)
+            and self.form in FORMS
+            and self.decimal in DECIMALS
+            and type(self.day_first) is bool
+        )
+
     def read(self, column: "pd.Series[Any]") -> Values:
         """Return the values of a column, each read by itself."""
         none = np.zeros(len(column), dtype=bool)

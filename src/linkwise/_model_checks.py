@@ -1,0 +1,166 @@
+"""A model that comes from a file, checked before it is used.
+
+What compiled code would follow beyond its arrays is checked one by one; then the model
+has to predict one row.
+"""
+
+import warnings
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, issparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import OneHotEncoder
+
+from linkwise.estimators import MahalanobisCSC
+from linkwise.kernels import (
+    Standardized,
+    check_array,
+    check_kernel,
+    is_whole,
+    need,
+    need_type,
+)
+from linkwise.tables import ColumnNote, Reading, TablePreparation
+
+# Sparse rows count them in 32 bits.
+_MAX_COLUMNS = 2**31 - 1
+_ANALYZERS = ("char", "char_wb", "word")
+# Elements of the state of numpy's Mersenne Twister.
+_TWISTER_SIZE = 624
+
+
+def check_model(own: Any, preparation: TablePreparation | None) -> None:
+    """Raise if a clusterer, or what prepares tables for it, cannot be used."""
+    sizes = getattr(own, "n_features_in_", ())
+    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+    need(all(is_whole(n, 1, _MAX_COLUMNS) for n in sizes), "it has no columns")
+    if isinstance(own, MahalanobisCSC):
+        n_clusters = _check_metric(own, *sizes)
+    else:
+        n_clusters = _check_centres(own, sizes)
+    _check_labels(own, n_clusters)
+    seed = own.random_state
+    if isinstance(seed, np.random.RandomState):
+        place = seed.get_state(legacy=False)["state"]["pos"]
+        need(0 <= place <= _TWISTER_SIZE, "random_state has no such place")
+    _try(own, sizes, n_clusters)
+    if preparation is not None:
+        _check_preparation(preparation, *sizes)
+
+
+def _check_metric(own: Any, n_features: int) -> int:
+    """Return the number of clusters of a model with weights of features."""
+    n_clusters, _ = check_array(own.cluster_centers_, (None, n_features), "centres")
+    check_array(own.feature_weights_, (n_features,), "weights of features")
+    need_type(own._view, "the view", Standardized)
+    for values in (own._view.mean, own._view.scale):
+        check_array(values, (n_features,), "means and scales of columns")
+    return n_clusters
+
+
+def _check_centres(own: Any, sizes: tuple[int, ...]) -> int:
+    """Return the number of clusters of a model with a kernel."""
+    (n_clusters,) = check_array(own._centre_norms, (None,), "norms of centres")
+    n_values = check_kernel(own._kernel, sizes)
+    check_array(own._row_shares, (n_values, n_clusters), "parts of rows in centres")
+    if getattr(own, "_far_limit", None) is not None:
+        check_array(own._mean_distances, (n_clusters,), "distances from centres")
+        need(np.ndim(own._far_limit) == 0, "the limit of distances is no number")
+    return n_clusters
+
+
+def _check_labels(own: Any, n_clusters: int) -> None:
+    check_array(own.labels_, (None,), "labels")
+    need(own.labels_.dtype.kind == "i", "labels are no whole numbers")
+    is_there = (own.labels_ >= -1) & (own.labels_ < n_clusters)
+    need(bool(is_there.all()), f"a label is none of {n_clusters} clusters")
+    asked_for = getattr(own, "n_clusters_", own.n_clusters)
+    need(asked_for == n_clusters, f"there are {n_clusters} clusters, not {asked_for}")
+
+
+def _try(own: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
+    """Predict one row of zeros: whatever else is wrong shows here and not later."""
+    entries, points = [], []
+    if not isinstance(own, MahalanobisCSC):
+        entries, points = own._kernel._entries, own._kernel._views.points
+    if any(getattr(entry.kernel, "cross", 0) is None for entry in entries):
+        return  # a Gram matrix without the values of new rows cannot predict
+    is_sparse = any(issparse(p.values) for p in points)
+    rows = [csr_array((1, n)) if is_sparse else np.zeros((1, n)) for n in sizes]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = own.predict(rows[0] if len(rows) == 1 else rows)
+    is_label = labels.shape == (1,) and -1 <= labels[0] < n_clusters
+    need(is_label, "a row gets no label")
+
+
+def _check_preparation(preparation: TablePreparation, n_features: int) -> None:
+    for part in _parts(preparation, set()):
+        need(getattr(part, "n_jobs", None) is None, "columns have other settings")
+        if type(part) is OneHotEncoder and hasattr(part, "categories_"):
+            _check_categories(part)
+        if type(part) is TfidfVectorizer and hasattr(part, "vocabulary_"):
+            _check_vocabulary(part)
+    for note in preparation.columns_:
+        need_type(note, "what is known of a column", ColumnNote)
+        need_type(note.reading, "how a column is read", Reading)
+        need(note.reading.is_sound, "a column is read in no known way")
+    gaps = [preparation._medians, preparation._filling]
+    n_filled = sum(check_array(values, (None,), "medians")[0] for values in gaps)
+    need(n_filled == n_features, f"{n_filled} columns of {n_features} have medians")
+    for values in (preparation._centre, preparation._scale):
+        check_array(values, (n_features,), "means and scales of columns")
+    names = preparation.feature_names_in_
+    empty = pd.DataFrame({name: [None] for name in names}, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = preparation.transform(empty)
+        except ValueError:
+            return  # what is wrong with a row, which people are told when they predict
+    need(found.shape == (1, n_features), "a row of a table gets lost")
+
+
+def _parts(part: Any, seen: set[int]) -> Iterator[Any]:
+    """Yield all objects that an object holds, and it; functions are not looked into."""
+    if id(part) in seen or isinstance(part, str | int | float | type | FunctionType):
+        return
+    seen.add(id(part))
+    yield part
+    inside: Any = getattr(part, "__dict__", {}).values()
+    if isinstance(part, dict):
+        inside = part.values()
+    elif isinstance(part, np.ndarray):
+        inside = part.ravel() if part.dtype == object else ()
+    elif isinstance(part, list | tuple):
+        inside = part
+    for entry in inside:
+        yield from _parts(entry, seen)
+
+
+def _check_categories(encoder: Any) -> None:
+    """Raise unless the columns of categories are as many as there are categories."""
+    sizes = []
+    for values in encoder.categories_:
+        is_array = type(values) is np.ndarray and values.ndim == 1
+        need(is_array and values.dtype == object, "categories are no texts")
+        sizes.append(len(values))
+    is_plain = encoder._drop_idx_after_grouping is None
+    need(is_plain and not encoder._infrequent_enabled, "categories are left out")
+    need(encoder._n_features_outs == sizes, "categories have other columns")
+
+
+def _check_vocabulary(vectorizer: Any) -> None:
+    """Raise unless each word has a column of its own, and words are found as usual."""
+    columns = list(vectorizer.vocabulary_.values())
+    need(sorted(columns) == list(range(len(columns))), "a word has no column")
+    check_array(vectorizer.idf_, (len(columns),), "weights of words")
+    given = vectorizer.get_params()
+    free = {name: given[name] for name in ("analyzer", "ngram_range")}
+    is_usual = free["analyzer"] in _ANALYZERS
+    is_usual = is_usual and given == TfidfVectorizer(**free).get_params()
+    need(is_usual, "words are found in another way")
