@@ -70,6 +70,19 @@ class TestTelling:
         assert session.constraints_.must_link_weight.tolist() == [0.5]
         assert session.history["who"].tolist() == ["me"]
 
+    @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64])
+    def test_weights_may_be_numbers_of_numpy(self, tmp_path, kind):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            session.tell((0, 1), "same", weight=kind(2))
+        with session_of(log=log) as session:
+            assert session.constraints_.must_link_weight.tolist() == [2.0]
+
+    @pytest.mark.parametrize("n", [-1, 0, 1.5, "3", True])
+    def test_a_number_of_questions_that_is_none_is_refused(self, n):
+        with pytest.raises(ValueError, match=f"n={n!r}: .* at least 1"):
+            session_of().ask(n)
+
     def test_whole_constraints(self):
         pairs = Constraints([(0, 1), (2, 3)], [(1, 2)])
         session = session_of(constraints=pairs)
@@ -96,6 +109,7 @@ class TestTelling:
             ((1, 1), "same", {}, "needs two rows"),
             ((0, 1), "same", {"weight": 0.0}, "weight=0.0"),
             ((0, 1), "same", {"weight": np.nan}, "weight=nan"),
+            ((0, 1), "same", {"weight": "heavy"}, "weight='heavy'"),
         ],
     )
     def test_bad_answers_leave_no_trace(self, question, answer, options, message):

@@ -38,10 +38,13 @@ class Asking:
         Parameters
         ----------
         n : int, optional
-            Number of questions; a list is returned then, in which no answer settles
-            another question.
+            Number of questions, at least 1; a list is returned then, in which no answer
+            settles another question.
         """
-        wanted = 1 if n is None else n
+        is_number = isinstance(n, int | np.integer) and not isinstance(n, bool)
+        if n is not None and not (is_number and n >= 1):
+            raise ValueError(f"n={n!r}: it must be a whole number, at least 1.")
+        wanted = 1 if n is None else int(n)
         found: list[Question] = []
         if n is None:
             found = self._extra_question()

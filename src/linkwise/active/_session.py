@@ -4,6 +4,7 @@ import os
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,8 +248,9 @@ class Session(Asking, Clusters, Corrections):
             raise ValueError(
                 f"answer={answer!r}: allowed are 'same', 'different' and 'unsure'."
             )
-        if not np.isfinite(weight) or weight <= 0:
+        if not isinstance(weight, Real) or not 0.0 < float(weight) < np.inf:
             raise ValueError(f"weight={weight!r}: it must be a positive number.")
+        weight = float(weight)
         is_same = MEANING[answer]
         kind, p, name = "pair", None, None
         if isinstance(question, Question):
