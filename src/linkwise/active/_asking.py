@@ -69,6 +69,10 @@ class Asking:
         """Return a few letters by which other rows in the same places are known."""
         return digest_of([self._name(i), self._name(j)])[:12]
 
+    def is_askable(self: Any, i: int, j: int) -> bool:
+        """Tell whether both rows may be asked about."""
+        return bool(self._is_askable[i] and self._is_askable[j])
+
     def is_open(self: Any, question: Question) -> bool:
         """Tell whether the answer to a question is still to be had."""
         state, ends = self._state, pair(question.i, question.j)
@@ -116,7 +120,12 @@ class Asking:
                 return [self._question(i, j, "proof")]
         if self._judged() is None:
             return []
-        worst = worth_again(self._state, self.beliefs())
+        askable = {
+            event: belief
+            for event, belief in self.beliefs().items()
+            if self.is_askable(*self._state.answers[event][:2])
+        }
+        worst = worth_again(self._state, askable)
         if worst is not None:
             i, j, _ = self._state.answers[worst]
             return [self._question(i, j, "again", worst)]

@@ -133,6 +133,7 @@ class Session(Asking, Clusters, Corrections):
         self._row_of = {name: row for row, name in enumerate(self.ids.tolist())}
         rng = np.random.default_rng(random_state)
         self._rows = rng.permutation(_askable(askable, n_samples))
+        self._is_askable = np.isin(np.arange(n_samples), self._rows)
         self._features = compared(self.X_)
         self._judges: Judges | None = None
         self.model_: Any = None
