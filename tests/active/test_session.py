@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -292,6 +293,33 @@ class TestCorrections:
             assert session.labels_[44] == -1
             session.move(["r44"], int(session.labels_[0]))
             assert [same for _, _, same in session.log.events[-1]["pairs"]] == [True]
+
+    def test_the_id_of_a_split_that_was_undone_is_not_used_again(self, session):
+        cluster = int(session.labels_[0])
+        rows = np.flatnonzero(session.labels_ == cluster)
+        new = session.split(cluster, rows[:4])
+        split = session.undoable()[0]
+        session.rename(new, "odd ones")
+        session.undo(event=split)
+        again = session.split(cluster, rows[4:8])
+        assert again != new and again not in session.names
+        session.undo()
+        session.redo()
+        assert again in session.labels_ and session.names == {new: "odd ones"}
+
+    def test_the_id_of_a_cluster_whose_rows_have_gone_is_not_used_again(self, tmp_path):
+        log, names = tmp_path / "log.jsonl", np.array([f"r{i}" for i in range(45)])
+        with session_of(ids=names, log=log) as session:
+            session.fit()
+            highest = int(session.labels_.max())
+            session.rename(highest, "bees")
+            left = session.labels_ != highest
+        with Session(X[left], FIXED, ids=names[left], log=log) as session:
+            cluster = int(session.labels_[0])
+            rows = session.ids[session.labels_ == cluster]
+            assert session.split(cluster, rows[:3]) not in session.names
+        with session_of(ids=names, log=log) as session:
+            assert session.names == {highest: "bees"} and highest in session.labels_
 
     def test_confirm_ties_and_parts(self, session):
         before = session.constraints_
@@ -661,11 +689,28 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.session = Session(X[:14], FIXED)
-        self.ids = set()
+        self.folder = tempfile.TemporaryDirectory()
+        self.ever = set()  # all clusters that there were
+        self.open(range(14))
 
-    @rule(i=st.integers(0, 13), j=st.integers(0, 13), said=st.sampled_from("sdu"))
-    def tell(self, i, j, said):
+    def open(self, rows):
+        rows = sorted(rows)
+        log = os.path.join(self.folder.name, "log.jsonl")
+        self.session = Session(X[rows], FIXED, ids=rows, log=log)
+
+    def teardown(self):
+        self.session.close()
+        self.folder.cleanup()
+
+    @rule(rows=st.sets(st.integers(0, 13), min_size=8))
+    def begin_again_with_some_rows(self, rows):
+        self.session.close()
+        self.open(rows)
+
+    @rule(data=st.data(), said=st.sampled_from("sdu"))
+    def tell(self, data, said):
+        rows = st.sampled_from(self.session.ids.tolist())
+        i, j = data.draw(rows), data.draw(rows)
         if i == j:
             return
         word = {"s": "same", "d": "different", "u": "unsure"}[said]
@@ -687,7 +732,13 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def fit(self):
+        before = self.clusters()
         self.session.fit()
+        # Rows that were split off come back where a fit has lost them.
+        before += [event.get("to") for event in self.session._state.corrections]
+        new = set(self.clusters()) - set(before)
+        assert not new & self.ever
+        self.ever |= new
 
     @precondition(lambda self: self.session.conflicts())
     @rule(choice=st.sampled_from(["this", "that", "unsure", "aside"]))
@@ -702,7 +753,7 @@ class Life(RuleBasedStateMachine):
 
     def clusters(self):
         labels = self.session.labels_
-        return [] if labels is None else np.unique(labels).tolist()
+        return [] if labels is None else np.unique(labels[labels >= 0]).tolist()
 
     @precondition(lambda self: len(self.clusters()) > 1)
     @rule()
@@ -713,14 +764,16 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data())
     def split(self, data):
         cluster = data.draw(st.sampled_from(self.clusters()))
-        rows = np.flatnonzero(self.session.labels_ == cluster)
+        rows = self.session.ids[self.session.labels_ == cluster]
         if len(rows) > 1:
-            before = set(self.clusters())
-            assert self.session.split(cluster, rows[: len(rows) // 2]) not in before
+            new = self.session.split(cluster, rows[: len(rows) // 2])
+            assert new not in self.ever
+            self.ever.add(new)
 
     @precondition(lambda self: self.clusters())
-    @rule(row=st.integers(0, 13), data=st.data())
-    def move(self, row, data):
+    @rule(data=st.data())
+    def move(self, data):
+        row = data.draw(st.sampled_from(self.session.ids.tolist()))
         self.session.move([row], data.draw(st.sampled_from(self.clusters())))
 
     @invariant()
@@ -743,7 +796,7 @@ class Life(RuleBasedStateMachine):
         assert again.derived == live.derived and again.conflicts == live.conflicts
         assert again.trust == live.trust and again.next_id == live.next_id
         np.testing.assert_array_equal(again.labels, live.labels)
-        for i in range(14):
+        for i in range(len(session.ids)):
             for j in range(i):
                 assert again.known.relation(i, j) == live.known.relation(i, j)
 
@@ -753,6 +806,17 @@ class Life(RuleBasedStateMachine):
         assert question is None or question.i != question.j
 
 
+class LifeOfClusters(Life):
+    """Fits, corrections and what takes them back, and nothing else."""
+
+    tell = resolve = change = undo_one = None
+    something_can_be_asked_or_all_is_known = None
+
+
+TestLifeOfClusters = LifeOfClusters.TestCase
+TestLifeOfClusters.settings = settings(
+    max_examples=30, stateful_step_count=15, deadline=None
+)
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 

@@ -128,7 +128,7 @@ class Clusters:
         """Give clusters the ids of the earlier ones that they share most rows with."""
         earlier, next_id = self._state.labels, self._state.next_id
         if earlier is None:
-            return labels
+            return np.where(labels >= 0, labels + next_id, -1)
         old, place = np.unique(earlier, return_inverse=True)
         new, own = np.unique(labels, return_inverse=True)
         k = max(len(old), len(new))

@@ -79,6 +79,10 @@ class State:
         """Number of pairs with an answer other than unsure."""
         return sum(is_same is not None for _, _, is_same in self.answers.values())
 
+    def use_ids(self, clusters: Any) -> None:
+        """Give ids to no other cluster, whatever becomes of these."""
+        self.next_id = max(self.next_id, int(np.max(clusters, initial=-1)) + 1)
+
     def remove(self, number: int) -> None:
         """Let the answer of an event count no longer."""
         del self.answers[number]
@@ -129,17 +133,20 @@ def replay(
     state = State(n_samples, row_of)
     taken = _taken_back(events)
     for number, event in enumerate(events):
-        if number in taken:
-            continue
-        if event["event"] == "fit" and any(
-            of < number < by and events[of]["event"] in _RELABELLING
-            for of, by in taken.items()
-        ):
-            # Its clusters are of a correction that is off; no other gets their ids.
-            last = int(unpack(event["labels"]).max(initial=-1))
-            state.next_id = max(state.next_id, last + 1)
-            continue
-        apply(state, number, event)
+        is_off = number in taken or (
+            # Its clusters are of a correction that is off.
+            event["event"] == "fit"
+            and any(
+                of < number < by and events[of]["event"] in _RELABELLING
+                for of, by in taken.items()
+            )
+        )
+        if not is_off:
+            apply(state, number, event)
+        elif event["event"] == "fit":
+            state.use_ids(unpack(event["labels"]))
+        elif event["event"] == "split":
+            state.use_ids(event["to"])
     return state
 
 
@@ -292,7 +299,7 @@ def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
                 labels[state.row_of[name]] = label
     state.labels = labels
     state.fits.append((number, labels))
-    state.next_id = max(state.next_id, int(labels.max(initial=-1)) + 1)
+    state.use_ids(found)
 
 
 def _apply_correction(state: State, event: dict[str, Any]) -> None:
@@ -305,7 +312,7 @@ def _apply_correction(state: State, event: dict[str, Any]) -> None:
         state.n_more -= len(set(event["clusters"])) - 1
     elif event["event"] == "split":
         state.n_more += 1
-        state.next_id = max(state.next_id, event["to"] + 1)
+        state.use_ids(event["to"])
     if state.labels is not None:
         rows = [
             state.row_of[name] for name in event.get("rows", ()) if name in state.row_of
