@@ -546,6 +546,19 @@ class TestFit:
         run(session, Truth(Y), 10)
         assert (earlier == session.labels_).mean() > 0.9
 
+    def test_far_rows_stay_out_of_clusters_over_fits_and_corrections(self):
+        model = KernelCSC(3, n_candidates=20, far=0.1, random_state=0)
+        session = Session(X, model)
+        for _ in range(4):
+            run(session, Truth(Y), 5)
+            labels = session.labels_
+            assert (labels == -1).sum() == 4
+            assert set(labels.tolist()) == {-1, 0, 1, 2}
+        rows = np.flatnonzero(labels == 0)[:5]
+        new = session.split(0, rows)
+        session.fit()
+        assert set(session.labels_.tolist()) == {-1, 0, 1, 2, new}
+
     def test_as_many_clusters_as_groups_if_the_number_is_not_known(self):
         model = KernelCSC("auto", n_candidates=10, random_state=0)
         session = run(Session(X, model), Truth(Y), 40)

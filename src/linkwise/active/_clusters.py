@@ -129,8 +129,9 @@ class Clusters:
         earlier, next_id = self._state.labels, self._state.next_id
         if earlier is None:
             return np.where(labels >= 0, labels + next_id, -1)
-        old, place = np.unique(earlier, return_inverse=True)
-        new, own = np.unique(labels, return_inverse=True)
+        is_in = labels >= 0  # the others are far from all clusters, and stay so
+        old, place = np.unique(earlier[is_in], return_inverse=True)
+        new, own = np.unique(labels[is_in], return_inverse=True)
         k = max(len(old), len(new))
         order = matched(own, place, k)
         overlap = np.zeros((k, k), dtype=int)
@@ -143,4 +144,6 @@ class Clusters:
                 names[at] = old[target]
             else:
                 names[at], next_id = next_id, next_id + 1
-        return names[own]
+        found = np.full(len(labels), -1)
+        found[is_in] = names[own]
+        return found

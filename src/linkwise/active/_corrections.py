@@ -186,7 +186,7 @@ def _dissolved(labels: IntArray, earlier: Any, n_clusters: int) -> IntArray:
 
     A fit that does not find what a split has made finds another cluster instead.
     """
-    found, sizes = np.unique(labels, return_counts=True)
+    found, sizes = np.unique(labels[labels >= 0], return_counts=True)
     n_over = len(found) - n_clusters
     if n_over <= 0 or earlier is None:
         return labels
