@@ -246,6 +246,44 @@ class TestCorrections:
         session.fit()
         assert len(set(session.labels_)) == 3 and second in session.labels_
 
+    @pytest.mark.parametrize("n_clusters", [4, "auto"])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_merging_clusters_that_answers_say_differ_costs_no_third(
+        self, n_clusters, seed
+    ):
+        data, classes = make_blobs(80, centers=4, random_state=seed, cluster_std=1.0)
+        model = KernelCSC(n_clusters, n_candidates=30, random_state=0)
+        session = run(Session(data, model), Truth(classes), 30, fit_every=10)
+        ids = [np.bincount(session.labels_[classes == c]).argmax() for c in range(4)]
+        assert len(set(ids)) == 4
+        session.merge(ids[0], ids[1])
+        merged = np.where(classes == 1, 0, classes)
+        score = adjusted_rand_score(merged, session.labels_)
+        for _ in range(2):
+            session.fit()
+            assert adjusted_rand_score(merged, session.labels_) > score - 0.15
+            assert set(session.labels_.tolist()) == {ids[0], ids[2], ids[3]}
+
+    def test_a_merge_outranks_earlier_answers_and_later_ones_count(self, session):
+        first, second = (int(np.flatnonzero(Y == c)[0]) for c in (0, 1))
+        before, earlier = session.answers.copy(), session.constraints_
+        session.merge(*(int(session.labels_[Y == c][0]) for c in (0, 1)))
+        between = {
+            n
+            for n, (i, j, s) in before.items()
+            if s is False and {Y[i], Y[j]} == {0, 1}
+        }
+        assert between and set(before) - set(session.answers) == between
+        history = session.history.set_index("event")
+        assert set(history.loc[sorted(between), "now"]) == {"merged"}
+        assert session.constraints_.n_cannot_link == earlier.n_cannot_link - len(
+            between
+        )
+        told = session.tell((first, second), "different")
+        assert told.is_stored and session.conflicts() == []
+        session.undo(2)
+        assert session.answers == before and session.constraints_ == earlier
+
     def test_undo_after_a_refit_brings_clusters_and_their_names_back(self, session):
         before = session.labels_
         first, second = np.unique(before)[:2].tolist()

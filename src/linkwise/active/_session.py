@@ -14,7 +14,7 @@ from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
 from linkwise.active._asking import Asking, Question, strategy_of
 from linkwise.active._clusters import Clusters
-from linkwise.active._corrections import Corrections
+from linkwise.active._corrections import Corrections, with_merges
 from linkwise.active._features import as_features, compared, other_names
 from linkwise.active._fitting import last_step
 from linkwise.active._history import history_of
@@ -553,8 +553,9 @@ class Session(Asking, Clusters, Corrections):
 
     def _settled(self, state: State) -> Known:
         """Return what is known of rows, also because there is only one group left."""
-        hoods = apart(state.known, state.known.groups(), self.n_clusters)
-        return inferred(state.known, hoods, self.n_clusters)
+        known = with_merges(state)
+        hoods = apart(known, known.groups(), self.n_clusters)
+        return inferred(known, hoods, self.n_clusters)
 
     def _rejudge(self) -> None:
         if self._judges is not None:
@@ -570,7 +571,7 @@ class Session(Asking, Clusters, Corrections):
         return View(
             self._features,
             self._rows,
-            state.known,
+            with_merges(state),
             closed,
             self.n_clusters,
             self._judged(),

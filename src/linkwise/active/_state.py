@@ -35,7 +35,8 @@ class State:
     """What the events of a log come to.
 
     ``answers`` has, by the number of its event, each pair that counts; ``derived`` the
-    pairs that corrections of clusters stand for, which give way to answers.
+    pairs that corrections of clusters stand for, which give way to answers. Only a
+    merge is stronger than earlier answers: it sets ``outranked`` ones aside.
     """
 
     n_samples: int
@@ -45,6 +46,7 @@ class State:
     known: Known = field(default_factory=Known)
     unsure: set[tuple[int, int]] = field(default_factory=set)
     derived: list[tuple[int, int, bool]] = field(default_factory=list)
+    outranked: set[int] = field(default_factory=set)
     conflicts: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     # By the event of a change that is a conflict: what was changed, and its meaning.
     before: dict[int, tuple[int, bool | None]] = field(default_factory=dict)
@@ -87,6 +89,32 @@ class State:
         """Let the answer of an event count no longer."""
         del self.answers[number]
         self._build()
+
+    def clusters_of_groups(self) -> dict[int, int]:
+        """Return the cluster of each group of known rows: where most of them are."""
+        assert self.labels is not None
+        found = {}
+        for group in self.known.groups():
+            there, sizes = np.unique(
+                self.labels[self.known.members(group)], return_counts=True
+            )
+            found[group] = int(there[sizes.argmax()])
+        return found
+
+    def outrank(self, clusters: list[int]) -> None:
+        """Set aside answers by which clusters differ that are one from now on."""
+        cluster_of, group_of = self.clusters_of_groups(), self.known.group_of
+        found = []
+        for number, (i, j, is_same) in self.answers.items():
+            if is_same is False:
+                a, b = cluster_of[group_of(i)], cluster_of[group_of(j)]
+                if a != b and a in clusters and b in clusters:
+                    found.append(number)
+        for number in found:
+            del self.answers[number]
+        self.outranked.update(found)
+        if found:
+            self._build()
 
     def put(self, number: int, i: int, j: int, is_same: bool | None) -> None:
         """Set the answer of an event, a new or an old one.
@@ -310,6 +338,8 @@ def _apply_correction(state: State, event: dict[str, Any]) -> None:
     state.corrections.append(event)
     if event["event"] == "merge":
         state.n_more -= len(set(event["clusters"])) - 1
+        if state.labels is not None:
+            state.outrank(event["clusters"])
     elif event["event"] == "split":
         state.n_more += 1
         state.use_ids(event["to"])
