@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -501,7 +502,7 @@ class TestFitInAnotherThread:
         session.tell((0, 1), "same")
         with pytest.raises(FitStopped):
             session.prepare_fit().run(lambda n: n < 3)
-        assert session.labels_ is None
+        assert not session.is_fitted
 
 
 class TestCorrectionsThatStay:
@@ -583,6 +584,14 @@ class TestFit:
         earlier = session.labels_
         run(session, Truth(Y), 10)
         assert (earlier == session.labels_).mean() > 0.9
+
+    def test_labels_before_the_first_fit_are_refused_with_advice(self):
+        session = session_of()
+        session.tell((0, 1), "same")
+        with pytest.raises(NotFittedError, match=r"call fit\(\) first"):
+            session.labels_  # noqa: B018
+        assert not session.is_fitted and not hasattr(session, "labels_")
+        assert len(session.fit().labels_) == 45 and session.is_fitted
 
     def test_far_rows_stay_out_of_clusters_over_fits_and_corrections(self):
         model = KernelCSC(3, n_candidates=20, far=0.1, random_state=0)
@@ -723,7 +732,7 @@ class TestRun:
         session = session_of()
         with pytest.raises(OracleError, match="money"):
             run(session, oracle, 40)
-        assert session.labels_ is not None and not session.constraints_.is_empty
+        assert session.is_fitted and not session.constraints_.is_empty
 
     def test_an_answer_that_is_none(self):
         with pytest.raises(OracleError, match="said 'perhaps'"):
@@ -803,8 +812,10 @@ class Life(RuleBasedStateMachine):
         self.session.change(event, said)
 
     def clusters(self):
+        if not self.session.is_fitted:
+            return []
         labels = self.session.labels_
-        return [] if labels is None else np.unique(labels[labels >= 0]).tolist()
+        return np.unique(labels[labels >= 0]).tolist()
 
     @precondition(lambda self: len(self.clusters()) > 1)
     @rule()

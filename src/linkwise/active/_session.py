@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
@@ -520,8 +521,24 @@ class Session(Asking, Clusters, Corrections):
         return self._features
 
     @property
-    def labels_(self) -> IntArray | None:
-        """Cluster of each row by its id; None before the first fit."""
+    def is_fitted(self) -> bool:
+        """Whether there are clusters, of this run or of an earlier one."""
+        return self._state.labels is not None
+
+    @property
+    def labels_(self) -> IntArray:
+        """Cluster of each row by its id, as ``fit`` and later corrections left it.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first fit; answers alone make no clusters.
+        """
+        if self._state.labels is None:
+            raise NotFittedError(
+                "There are no clusters yet: call fit() first. "
+                f"Answers so far: {self.n_answers}."
+            )
         return self._state.labels
 
     @property

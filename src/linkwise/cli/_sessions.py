@@ -141,9 +141,9 @@ def result_writers(opened: Opened, excel_safe: bool = False) -> dict[str, Writer
     """Return what can be taken along of a session, by the names of its files."""
     session, table = opened.session, opened.table
     writers: dict[str, Writer] = {"pairs.csv": pairs_writer(session, excel_safe)}
-    labels = session.labels_
-    if labels is None:
+    if not session.is_fitted:
         return writers
+    labels = session.labels_
     writers["labels.csv"] = labels_writer(
         Path("labels.csv"), table, labels, session.names, excel_safe
     )
