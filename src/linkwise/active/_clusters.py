@@ -8,7 +8,8 @@ from sklearn.base import clone
 from linkwise._typing import IntArray
 from linkwise.active._corrections import consistent_derived, corrected
 from linkwise.active._fitting import Fitting, last_step
-from linkwise.active._state import State, pack, pair, replay
+from linkwise.active._packed import pack
+from linkwise.active._state import State, pair, replay
 from linkwise.active._strategies import neighbourhoods
 from linkwise.active._told_pairs import told_pairs
 from linkwise.constraints import Constraints

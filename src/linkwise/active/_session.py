@@ -199,12 +199,7 @@ class Session(Asking, Clusters, Corrections):
 
     def done(self, attempt: str) -> int | None:
         """Return the number of the last event of a request, None if there is none."""
-        found = (
-            number
-            for number in range(len(self.log.events) - 1, -1, -1)
-            if self.log.events[number].get("attempt") == attempt
-        )
-        return next(found, None)
+        return self.log.last_of(attempt)
 
     def _do(self, **event: Any) -> int:
         """Put an event on disk, then into the state."""
@@ -228,7 +223,8 @@ class Session(Asking, Clusters, Corrections):
         Parameters
         ----------
         question : Question, pair of ids, or Constraints
-            What was answered; whole Constraints need no ``answer``.
+            What was answered; whole Constraints need no ``answer``, and what is
+            returned is of all of them, with the first contradiction.
         answer : {"same", "different", "unsure"}, bool or None
             What was said.
         who : str, optional
@@ -260,30 +256,58 @@ class Session(Asking, Clusters, Corrections):
             kind, p, name = question.kind, question.p_same, question.id
         else:
             i, j = self._rows_of(question)
-        event: dict[str, Any] = {
-            "i": self._name(i),
-            "j": self._name(j),
-            "answer": WORDS[is_same],
-        }
-        optional = {"who": who, "weight": None if weight == 1.0 else weight, "p": p}
-        optional |= {"kind": None if kind == "pair" else kind, "question": name}
-        optional["note"] = note or None
-        event |= {key: value for key, value in optional.items() if value is not None}
+        event = self._answer_of(
+            i,
+            j,
+            is_same,
+            who=who,
+            weight=None if weight == 1.0 else weight,
+            p=p,
+            kind=None if kind == "pair" else kind,
+            question=name,
+            note=note or None,
+        )
         if kind == "again" and name is not None:
             event["again"] = int(name.split(":")[-1])
         if name is not None and name in self._state.asked:
             if self._state.asked[name][0] == event["answer"]:
                 # The same answer to the same question once more.
                 return Told(True, event=self._state.asked[name][1])
-        relation = self._state.known.relation(i, j)
-        if is_same is not None and relation is not None and relation != is_same:
-            number = self._do(event="conflict", **event)
-            return Told(False, 0, self._conflict(number), number)
         before = self._n_implied(i, j)
-        number = self._do(event="answer", **event)
+        number, is_stored = self._store(i, j, is_same, event)
+        if not is_stored:
+            return Told(False, 0, self._conflict(number), number)
         if is_same is not None:
             self._rejudge()
         return Told(True, self._n_implied(i, j) - before, event=number)
+
+    def _answer_of(
+        self, i: int, j: int, is_same: bool | None, **more: Any
+    ) -> dict[str, Any]:
+        """Return an answer as the log has it, with what else there is."""
+        event = {"i": self._name(i), "j": self._name(j), "answer": WORDS[is_same]}
+        return event | {key: value for key, value in more.items() if value is not None}
+
+    def _store(
+        self, i: int, j: int, is_same: bool | None, event: dict[str, Any]
+    ) -> tuple[int, bool]:
+        """Put an answer into the log; return its number, and whether it counts."""
+        relation = self._state.known.relation(i, j)
+        if is_same is not None and relation is not None and relation != is_same:
+            return self._do(event="conflict", **event), False
+        return self._do(event="answer", **event), True
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Put all events of a block on disk at once; none of them if it fails."""
+        try:
+            with self.log.together():
+                yield
+        except BaseException:
+            self._state = replay(self.log.events, len(self.ids), self._row_of)
+            raise
+        finally:
+            self._rejudge()
 
     def change(self, event: int, answer: Any) -> Told:
         """Give an earlier answer another meaning, or take it out.
@@ -328,15 +352,23 @@ class Session(Asking, Clusters, Corrections):
     def _tell_all(
         self, pairs: Constraints, who: str | None, but: Container[Any] = ()
     ) -> Told:
-        told = Told(True)
-        for ends, weights, word in (
-            (pairs.must_link, pairs.must_link_weight, "same"),
-            (pairs.cannot_link, pairs.cannot_link_weight, "different"),
-        ):
-            for (i, j), weight in zip(ends.tolist(), weights.tolist(), strict=True):
-                if pair(*self._rows_of((i, j))) not in but:
-                    told = self.tell((i, j), word, who=who, weight=weight)
-        return told
+        n_before = self.n_follow
+        number, conflict = -1, None
+        with self._together():
+            for ends, weights, is_same in (
+                (pairs.must_link, pairs.must_link_weight, True),
+                (pairs.cannot_link, pairs.cannot_link_weight, False),
+            ):
+                for names, own in zip(ends.tolist(), weights.tolist(), strict=True):
+                    i, j = self._rows_of(names)
+                    if pair(i, j) in but:
+                        continue
+                    weight = None if own == 1.0 else own
+                    event = self._answer_of(i, j, is_same, who=who, weight=weight)
+                    number, is_stored = self._store(i, j, is_same, event)
+                    if conflict is None and not is_stored:
+                        conflict = self._conflict(number)
+        return Told(conflict is None, self.n_follow - n_before, conflict, number)
 
     def _told_before(self) -> set[tuple[int, int]]:
         """Return the pairs that the log has an answer to, also one taken back."""
@@ -447,15 +479,18 @@ class Session(Asking, Clusters, Corrections):
             (``conflicts``), that were here ``before``, and whose rows are ``lost``.
         """
         counts = dict.fromkeys(("taken", "conflicts", "before", "lost"), 0)
-        for name, i, j, answer, who in answers_of(path):
-            if self.done(name) is not None:
-                counts["before"] += 1
-            elif i not in self._row_of or j not in self._row_of:
-                counts["lost"] += 1
-            else:
-                with self.signed(who, name):
-                    told = self.tell((i, j), answer)
-                counts["taken" if told.is_stored else "conflicts"] += 1
+        with self._together():
+            for attempt, i_name, j_name, answer, who in answers_of(path):
+                i, j = self._row_of.get(i_name), self._row_of.get(j_name)
+                if self.done(attempt) is not None:
+                    counts["before"] += 1
+                elif i is None or j is None or i == j:
+                    counts["lost"] += 1
+                else:
+                    is_same = MEANING[answer]
+                    event = self._answer_of(i, j, is_same, who=who, attempt=attempt)
+                    _, is_stored = self._store(i, j, is_same, event)
+                    counts["taken" if is_stored else "conflicts"] += 1
         return counts
 
     # Taking back

@@ -1,7 +1,5 @@
 """The state of a session as the replay of its events."""
 
-import base64
-import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 
 from linkwise._typing import IntArray
 from linkwise.active._answers import Answer, Known
+from linkwise.active._packed import unpack
 
 # Events that can be taken back.
 UNDOABLE = frozenset(
@@ -59,7 +58,7 @@ class State:
     criterion: str = ""
     corrections: list[dict[str, Any]] = field(default_factory=list)
     labels: IntArray | None = None
-    fits: list[tuple[int, IntArray]] = field(default_factory=list)
+    fits: list[tuple[int, IntArray]] = field(default_factory=list)  # the last two
     change: tuple[int, float] | None = None  # between the last fits, once it is known
     n_more: int = 0  # clusters beyond those asked for: split ones, less merged ones
     asked: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -69,21 +68,22 @@ class State:
     names_then: list[Any] | None = None  # ids of the rows when a fit was made
 
     def rows(self, event: dict[str, Any]) -> tuple[int, int] | None:
-        """Return the rows that an event names; None if one is no longer there."""
-        found = [self.row_of.get(event[side]) for side in ("i", "j")]
-        if None in found:
+        """Return the rows that an event names; None if they are no longer there."""
+        i, j = (self.row_of.get(event[side]) for side in ("i", "j"))
+        # Two names of one row: it is a number here and a text there.
+        if i is None or j is None or i == j:
             self.n_lost += 1
             return None
-        return found[0], found[1]  # type: ignore[return-value]
+        return i, j
 
     @property
     def n_answers(self) -> int:
         """Number of pairs with an answer other than unsure."""
         return sum(is_same is not None for _, _, is_same in self.answers.values())
 
-    def use_ids(self, clusters: Any) -> None:
-        """Give ids to no other cluster, whatever becomes of these."""
-        self.next_id = max(self.next_id, int(np.max(clusters, initial=-1)) + 1)
+    def use_ids(self, highest: int) -> None:
+        """Give ids up to this one to no other cluster, whatever becomes of it."""
+        self.next_id = max(self.next_id, highest + 1)
 
     def remove(self, number: int) -> None:
         """Let the answer of an event count no longer."""
@@ -172,7 +172,7 @@ def replay(
         if not is_off:
             apply(state, number, event)
         elif event["event"] == "fit":
-            state.use_ids(unpack(event["labels"]))
+            state.use_ids(unpack(event["labels"], 0)[1])
         elif event["event"] == "split":
             state.use_ids(event["to"])
     return state
@@ -316,18 +316,19 @@ def _apply_change(state: State, number: int, event: dict[str, Any]) -> None:
 
 
 def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
-    found = unpack(event["labels"])
     ids = state.names_then
+    n_most = state.n_samples if ids is None else len(ids)
+    found, highest = unpack(event["labels"], n_most)
     labels = np.full(state.n_samples, -1)
     if ids is None:
-        labels[: len(found)] = found[: state.n_samples]
+        labels[: len(found)] = found
     else:
         for label, name in zip(found, ids, strict=True):
             if name in state.row_of:
                 labels[state.row_of[name]] = label
     state.labels = labels
-    state.fits.append((number, labels))
-    state.use_ids(found)
+    state.fits = [*state.fits[-1:], (number, labels)]
+    state.use_ids(highest)
 
 
 def _apply_correction(state: State, event: dict[str, Any]) -> None:
@@ -358,13 +359,3 @@ def relabelled(labels: IntArray, event: dict[str, Any], rows: Any) -> IntArray:
     elif event["event"] in ("split", "move"):
         labels[rows] = event["to"]
     return labels
-
-
-def pack(labels: IntArray) -> str:
-    """Return labels as a short text."""
-    return base64.b64encode(zlib.compress(labels.astype("<i4").tobytes())).decode()
-
-
-def unpack(text: str) -> IntArray:
-    """Return the labels that a text stands for."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(int)
