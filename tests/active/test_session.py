@@ -1,15 +1,17 @@
 """Sessions: answers, contradictions, corrections, clusters, and their replay."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -18,6 +20,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
@@ -25,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from linkwise import ConstrainedKernelKMeans, Constraints, KernelCSC
-from linkwise.active import FitStopped, OracleError, Session, Truth, run
+from linkwise.active import FitStopped, LogError, OracleError, Session, Truth, run
 from linkwise.active._state import replay
 
 X, Y = make_blobs(45, centers=3, random_state=0)
@@ -704,6 +707,190 @@ class TestFit:
     def test_bad_data(self, data, options, message):
         with pytest.raises(ValueError, match=message):
             Session(data, FIXED, **options)
+
+
+def as_table(rows):
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    frame["colour"] = np.where(frame["a"] > 0, "red", "blue")
+    frame.loc[frame["b"] > 4, "b"] = np.nan
+    return frame
+
+
+class TestRowsWithoutIds:
+    """They are found again by what is in them."""
+
+    KINDS = [np.asarray, pd.DataFrame, csr_array, as_table]
+
+    @pytest.mark.parametrize("make", KINDS)
+    def test_answers_and_clusters_follow_rows_in_another_order(self, tmp_path, make):
+        log = tmp_path / "log.jsonl"
+        with Session(make(X), FIXED, log=log) as session:
+            run(session, Truth(Y), 15)
+            session.move([7], int(session.labels_[0]))
+            before, labels = session.constraints_, session.labels_
+        order = np.random.default_rng(0).permutation(45)
+        place = np.argsort(order)
+        for _ in range(2):
+            with Session(make(X[order]), FIXED, log=log) as session:
+                assert session.constraints_ == Constraints(
+                    place[before.must_link],
+                    place[before.cannot_link],
+                    before.must_link_weight,
+                    before.cannot_link_weight,
+                )
+                np.testing.assert_array_equal(session.labels_, labels[order])
+        with Session(make(X[order]), FIXED, log=log) as session:
+            session.undo(2)
+            run(session, Truth(Y[order]), 10)
+            after = session.constraints_
+            assert session.conflicts() == []
+        with Session(make(X), FIXED, log=log) as session:
+            assert session.constraints_.n_must_link == after.n_must_link
+            for i, j, is_same in session.answers.values():
+                assert (Y[i] == Y[j]) == is_same
+
+    def test_rows_may_come_and_go_and_come_back(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with Session(X[:40], FIXED, log=log) as session:
+            session.tell((0, 1), "same")
+            session.tell((30, 39), "different")
+            labels = session.fit().labels_
+        with session_of(log=log) as session:
+            assert session.answers == {1: (0, 1, True), 2: (30, 39, False)}
+            np.testing.assert_array_equal(session.labels_[:40], labels)
+            session.tell((1, 44), "same")
+        with (
+            pytest.warns(UserWarning, match="2 of 3 answers are set aside"),
+            Session(X[:35], FIXED, log=log) as session,
+        ):
+            assert session.status().n_lost == 2
+        with session_of(log=log) as session:
+            assert session.n_answers == 3 and session.status().n_lost == 0
+
+    def test_an_answer_about_a_row_with_another_value_is_set_aside(self, tmp_path):
+        log, other = tmp_path / "log.jsonl", X.copy()
+        with session_of(log=log) as session:
+            question = session.ask()
+            session.tell(question, "same")
+            i, j = [row for row in range(45) if row not in question[:2]][:2]
+            session.tell((i, j), "different")
+        other[question.i, 0] += 1.0
+        with (
+            pytest.warns(UserWarning, match="1 of 2 answers .* ids="),
+            Session(other, FIXED, log=log) as session,
+        ):
+            assert list(session.answers.values()) == [(i, j, False)]
+            assert str(session.history["i"][0]) == f"{question.i} (gone)"
+            with pytest.raises(LookupError, match="rows have changed"):
+                session.recall(question.id)
+
+    def test_a_log_of_other_rows_is_refused_and_left_as_it_is(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            session.tell((0, 1), "same")
+        content = log.read_bytes()
+        with pytest.raises(LogError, match="none of its 1 answers .* ids=range"):
+            Session(X + 1.0, FIXED, log=log)
+        assert log.read_bytes() == content
+        with Session(X + 1.0, FIXED, log=log, ids=range(45)) as session:
+            assert session.answers == {1: (0, 1, True)}
+
+    def test_a_log_with_ids_does_not_name_rows_by_numbers(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log, ids=range(1, 46)) as session:
+            session.tell((1, 2), "same")
+        with pytest.raises(LogError, match="name rows by ids"):
+            session_of(log=log)
+
+    @pytest.mark.parametrize("ids", [range(1, 46), [f"r{i}" for i in range(45)]])
+    def test_rows_that_have_got_ids_are_found_once_more(self, tmp_path, ids):
+        log, order = tmp_path / "log.jsonl", np.arange(45)[::-1]
+        with session_of(log=log) as session:
+            session.tell((3, 4), "same")
+        with Session(X[order], FIXED, log=log, ids=ids) as session:
+            assert session.answers == {1: (41, 40, True)}
+            session.tell((ids[0], ids[1]), "different")
+        with Session(X + 1.0, FIXED, log=log, ids=ids) as session:
+            assert list(session.answers.values()) == [(0, 1, False)]
+
+    def test_logs_of_earlier_versions_are_about_the_same_numbers(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with Session(X[:40], FIXED, log=log) as session:
+            session.tell((0, 1), "same")
+            session.tell((38, 39), "different")
+            labels = session.fit().labels_
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        del events[0]["content"]
+        log.write_text("".join(json.dumps(event) + "\n" for event in events))
+        with (
+            pytest.warns(UserWarning, match="does not say what is in its rows"),
+            session_of(log=log) as session,
+        ):
+            assert session.n_answers == 2
+        with Session(X[::-1], FIXED, log=log) as session:
+            assert session.answers == {1: (44, 43, True), 2: (6, 5, False)}
+            np.testing.assert_array_equal(session.labels_[5:], labels[::-1])
+
+    def test_logs_of_people_with_rows_in_another_order_are_joined(self, tmp_path):
+        log, order = tmp_path / "log.jsonl", np.arange(45)[::-1]
+        with Session(X[order], FIXED, log=log) as session:
+            session.tell((0, 1), "same")
+        for options in ({}, {"ids": [f"r{i}" for i in range(45)]}):
+            session = session_of(**options)
+            assert session.join(log)["taken"] == 1
+            assert session.answers == {1: (44, 43, True)}
+            assert session.join(log)["before"] == 1
+        assert Session(X + 1.0, FIXED).join(log)["lost"] == 1
+
+    def test_what_rows_were_made_of_tells_them_where_features_depend_on_all(
+        self, tmp_path
+    ):
+        log = tmp_path / "log.jsonl"
+        for rows in (X[:40], X):
+            features = StandardScaler().fit_transform(rows)
+            with Session(features, FIXED, original=rows, log=log) as session:
+                session.tell((0, 1 + session.n_answers), "same")
+        assert session.n_answers == 2
+        with pytest.raises(ValueError, match="original has 2 rows"):
+            Session(X, FIXED, original=X[:2])
+
+    @settings(max_examples=40, deadline=None)
+    @given(
+        rows=st.lists(st.tuples(*[st.integers(0, 2)] * 2), min_size=4, max_size=9),
+        data=st.data(),
+    )
+    def test_no_answer_is_ever_about_rows_with_other_values(self, rows, data):
+        rows = np.array(rows, dtype=float)
+        numbers = st.integers(0, len(rows) - 1)
+        ends = [data.draw(st.lists(numbers, min_size=2, max_size=2, unique=True))]
+        ends.append(data.draw(st.lists(numbers, min_size=2, max_size=2, unique=True)))
+        later = rows[data.draw(st.lists(numbers, min_size=2, max_size=9))]
+        model = ConstrainedKernelKMeans(2, random_state=0)
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            log = os.path.join(folder, "log.jsonl")
+            with Session(rows, model, log=log) as session:
+                for pair in ends:
+                    session.tell(pair, "unsure")
+            try:
+                session = Session(later, model, log=log)
+            except LogError:
+                session = None
+            if session is not None:
+                session.close()
+                for event, (i, j, _) in session.answers.items():
+                    then = sorted(map(tuple, rows[ends[event - 1]]))
+                    assert sorted(map(tuple, later[[i, j]])) == then
+            # Rows of which there are as many as before are all found.
+            is_there = [
+                all(
+                    (later == row).all(1).sum() >= (rows == row).all(1).sum()
+                    for row in rows[pair]
+                )
+                for pair in ends
+            ]
+            n_found = 0 if session is None else len(session.answers)
+            assert n_found >= sum(is_there)
 
 
 class TestRun:

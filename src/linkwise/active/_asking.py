@@ -67,7 +67,7 @@ class Asking:
 
     def _ends_digest(self: Any, i: int, j: int) -> str:
         """Return a few letters by which other rows in the same places are known."""
-        return digest_of([self._name(i), self._name(j)])[:12]
+        return digest_of([self._naming.mark(i), self._naming.mark(j)])[:12]
 
     def is_askable(self: Any, i: int, j: int) -> bool:
         """Tell whether both rows may be asked about."""

@@ -1,6 +1,7 @@
 """A session: it asks about pairs, learns from answers and says when it is enough."""
 
 import os
+import warnings
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,11 +17,12 @@ from linkwise.active._answers import Answer, Known
 from linkwise.active._asking import Asking, Question, strategy_of
 from linkwise.active._clusters import Clusters
 from linkwise.active._corrections import Corrections, with_merges
-from linkwise.active._features import as_features, compared, other_names
+from linkwise.active._features import as_features, compared
 from linkwise.active._fitting import last_step
 from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
-from linkwise.active._log import SCHEMA, Log, LogError, digest_of
+from linkwise.active._log import SCHEMA, Log, LogError
+from linkwise.active._naming import Gone, Naming
 from linkwise.active._people import Agreement, agreement_of, answers_of
 from linkwise.active._state import (
     MEANING,
@@ -77,9 +79,14 @@ class Session(Asking, Clusters, Corrections):
         File of the events; a session that was there before goes on.
     id_column : str, optional
         Column of a data frame that names rows; by it rows are found again when the
-        data have changed. By default they are numbered.
+        data have changed. Without ids rows are numbered, and found again by their
+        values: in any order, among new rows, but not with other values.
     ids : array-like of shape (n_samples,), optional
         Names of the rows where they are in no column.
+    original : array, sparse matrix or data frame, optional
+        The rows before they became X, by which rows without ids are found again. By
+        default X: but where a value of X depends on all rows, none is found again when
+        one is added.
     strategy : str or Strategy, default="auto"
         How questions are chosen: "neighbourhoods" finds groups that differ and asks
         where further rows belong, "members" asks whether rows belong to the clusters
@@ -119,6 +126,7 @@ class Session(Asking, Clusters, Corrections):
         log: str | os.PathLike[str] | None = None,
         id_column: str | None = None,
         ids: Any = None,
+        original: Any = None,
         strategy: Any = "auto",
         constraints: Constraints | None = None,
         checks: bool = True,
@@ -131,7 +139,15 @@ class Session(Asking, Clusters, Corrections):
         self.checks = checks
         self.random_state = random_state
         n_samples = len(self.ids)
-        self._row_of = {name: row for row, name in enumerate(self.ids.tolist())}
+        if original is None:
+            original = X if isinstance(X, pd.DataFrame) else self.X_
+        elif original.shape[0] != n_samples:
+            raise ValueError(
+                f"original has {original.shape[0]} rows, and X has {n_samples}."
+            )
+        are_given = ids is not None or id_column is not None
+        self._naming = Naming(self.ids, are_given, original, log is not None)
+        self._row_of = self._naming.row_of
         rng = np.random.default_rng(random_state)
         self._rows = rng.permutation(_askable(askable, n_samples))
         self._is_askable = np.isin(np.arange(n_samples), self._rows)
@@ -144,31 +160,68 @@ class Session(Asking, Clusters, Corrections):
         self.waits_for_fits = True
         self._signature: dict[str, Any] = {}
         self.log = Log(log)
-        self._row_of |= other_names(self.log.events, self._row_of)
-        self._begin()
-        self._state = replay(self.log.events, n_samples, self._row_of)
-        if constraints is not None:
-            self._tell_all(constraints, None, self._told_before())
+        try:
+            self._begin()
+            if constraints is not None:
+                self._tell_all(constraints, None, self._told_before())
+        except BaseException:
+            self.log.close()
+            raise
         self._n_opened = len(self.log.events)
 
     def _begin(self) -> None:
-        """Write down which rows there are, unless the log knows it."""
-        rows = {
-            "rows": len(self.ids),
-            "ids": digest_of(self.ids.tolist()),
-            "columns": digest_of(self.columns_),
-        }
+        """Find the rows of the log, and write down which there are unless it knows."""
+        rows = self._naming.event(self.columns_)
         known = [e for e in self.log.events if e["event"] in ("session", "rows")]
-        names = None if self._is_numbered else self.ids.tolist()
-        if known and all(known[-1][key] == value for key, value in rows.items()):
-            # Numbers that have become texts have the same digest.
-            if known[-1].get("names") == names:
-                return
-        if known:
-            self._write(event="rows", **rows, names=names)
-        else:
+        is_known = bool(known) and all(
+            known[-1].get(key) == value for key, value in rows.items()
+        )
+        self.log.events = self._naming.renamed(self.log.events)
+        self._row_of |= self._naming.other_names(self.log.events)
+        self._state = replay(self.log.events, len(self.ids), self._row_of)
+        if not known:
             seed = self.random_state
-            self._write(event="session", schema=SCHEMA, seed=seed, **rows, names=names)
+            self._do(event="session", schema=SCHEMA, seed=seed, **rows)
+        elif not is_known:
+            self._check_found(known[-1], rows)
+            self._do(event="rows", **rows)
+
+    def _check_found(self, then: dict[str, Any], now: dict[str, Any]) -> None:
+        """Say which answers are set aside because their rows are not recognised."""
+        answers = [e for e in self.log.events if e["event"] in ("answer", "conflict")]
+        n_all = len(answers)
+        n_gone = sum(
+            isinstance(event["i"], Gone) or isinstance(event["j"], Gone)
+            for event in answers
+        )
+        columns = "" if then["columns"] == now["columns"] else " and other columns"
+        if n_gone > 0 and n_gone == n_all and then.get("content") is None:
+            raise LogError(
+                f"{self.log.path}: its {n_all} answers name rows by ids, and the data "
+                "have none. Give the ids: id_column= or ids=."
+            )
+        if n_gone > 0 and n_gone == n_all:
+            raise LogError(
+                f"{self.log.path}: none of its {n_all} answers is about rows of these "
+                f"data, which have other values{columns}. Without ids, rows are known "
+                "by their values. Open the log with the data of then, or with "
+                "ids=range(len(X)) if these are the same rows in the same order."
+            )
+        if n_gone > 0:
+            warnings.warn(
+                f"{self.log.path}: {n_gone} of {n_all} answers are set aside. Their "
+                "rows are gone or have other values, and rows without ids are known by "
+                "their values. Rows that have ids are found by them: id_column= or "
+                "ids=.",
+                stacklevel=4,
+            )
+        elif n_all > 0 and now["content"] and then.get("content") is None:
+            warnings.warn(
+                f"{self.log.path} does not say what is in its rows: its {n_all} "
+                "answers are taken to be about the same row numbers. From now on it "
+                "does, and rows are found again in any order.",
+                stacklevel=4,
+            )
 
     def _write(self, **event: Any) -> int:
         """Put an event on disk; return its number."""
@@ -480,7 +533,7 @@ class Session(Asking, Clusters, Corrections):
         """
         counts = dict.fromkeys(("taken", "conflicts", "before", "lost"), 0)
         with self._together():
-            for attempt, i_name, j_name, answer, who in answers_of(path):
+            for attempt, i_name, j_name, answer, who in answers_of(path, self._naming):
                 i, j = self._row_of.get(i_name), self._row_of.get(j_name)
                 if self.done(attempt) is not None:
                     counts["before"] += 1
@@ -533,12 +586,6 @@ class Session(Asking, Clusters, Corrections):
         that came later.
         """
         return history_of(self.log.events, self._state)
-
-    @property
-    def _is_numbered(self) -> bool:
-        return self.ids.dtype.kind == "i" and bool(
-            np.array_equal(self.ids, np.arange(len(self.ids)))
-        )
 
     @property
     def n_answers(self) -> int:
