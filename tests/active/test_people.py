@@ -1,7 +1,9 @@
 """Logs of several people become one."""
 
+import os
 import shutil
 
+import pytest
 from sklearn.datasets import make_blobs
 
 from linkwise import ConstrainedKernelKMeans
@@ -48,3 +50,21 @@ def test_what_was_changed_and_settled_comes_as_it_counts(tmp_path):
     with Session(X, ConstrainedKernelKMeans(3)) as session:
         session.join(log)
         assert session.constraints_ == expected
+
+
+def test_a_log_is_joined_in_one_write_to_disk_or_not_at_all(tmp_path, monkeypatch):
+    other = told(tmp_path / "ann.jsonl", *((0, row, "same") for row in range(1, 15)))
+    calls = []
+
+    def fails(descriptor):
+        raise OSError("No space left on device")
+
+    with Session(X, ConstrainedKernelKMeans(3), log=tmp_path / "log") as session:
+        monkeypatch.setattr(os, "fsync", fails)
+        with pytest.raises(OSError, match="No space"):
+            session.join(other)
+        assert session.n_answers == 0 and len(session.log.events) == 1
+        monkeypatch.setattr(os, "fsync", calls.append)
+        assert session.join(other)["taken"] == 14 and len(calls) == 1
+    with Session(X, ConstrainedKernelKMeans(3), log=tmp_path / "log") as session:
+        assert session.n_answers == 14 and session.join(other)["before"] == 14

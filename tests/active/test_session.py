@@ -1,14 +1,17 @@
 """Sessions: answers, contradictions, corrections, clusters, and their replay."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -17,13 +20,15 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from linkwise import ConstrainedKernelKMeans, Constraints, KernelCSC
-from linkwise.active import FitStopped, OracleError, Session, Truth, run
+from linkwise.active import FitStopped, LogError, OracleError, Session, Truth, run
 from linkwise.active._state import replay
 
 X, Y = make_blobs(45, centers=3, random_state=0)
@@ -70,6 +75,19 @@ class TestTelling:
         assert session.constraints_.must_link_weight.tolist() == [0.5]
         assert session.history["who"].tolist() == ["me"]
 
+    @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64])
+    def test_weights_may_be_numbers_of_numpy(self, tmp_path, kind):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            session.tell((0, 1), "same", weight=kind(2))
+        with session_of(log=log) as session:
+            assert session.constraints_.must_link_weight.tolist() == [2.0]
+
+    @pytest.mark.parametrize("n", [-1, 0, 1.5, "3", True])
+    def test_a_number_of_questions_that_is_none_is_refused(self, n):
+        with pytest.raises(ValueError, match=f"n={n!r}: .* at least 1"):
+            session_of().ask(n)
+
     def test_whole_constraints(self):
         pairs = Constraints([(0, 1), (2, 3)], [(1, 2)])
         session = session_of(constraints=pairs)
@@ -96,6 +114,7 @@ class TestTelling:
             ((1, 1), "same", {}, "needs two rows"),
             ((0, 1), "same", {"weight": 0.0}, "weight=0.0"),
             ((0, 1), "same", {"weight": np.nan}, "weight=nan"),
+            ((0, 1), "same", {"weight": "heavy"}, "weight='heavy'"),
         ],
     )
     def test_bad_answers_leave_no_trace(self, question, answer, options, message):
@@ -231,6 +250,44 @@ class TestCorrections:
         session.fit()
         assert len(set(session.labels_)) == 3 and second in session.labels_
 
+    @pytest.mark.parametrize("n_clusters", [4, "auto"])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_merging_clusters_that_answers_say_differ_costs_no_third(
+        self, n_clusters, seed
+    ):
+        data, classes = make_blobs(80, centers=4, random_state=seed, cluster_std=1.0)
+        model = KernelCSC(n_clusters, n_candidates=30, random_state=0)
+        session = run(Session(data, model), Truth(classes), 30, fit_every=10)
+        ids = [np.bincount(session.labels_[classes == c]).argmax() for c in range(4)]
+        assert len(set(ids)) == 4
+        session.merge(ids[0], ids[1])
+        merged = np.where(classes == 1, 0, classes)
+        score = adjusted_rand_score(merged, session.labels_)
+        for _ in range(2):
+            session.fit()
+            assert adjusted_rand_score(merged, session.labels_) > score - 0.15
+            assert set(session.labels_.tolist()) == {ids[0], ids[2], ids[3]}
+
+    def test_a_merge_outranks_earlier_answers_and_later_ones_count(self, session):
+        first, second = (int(np.flatnonzero(Y == c)[0]) for c in (0, 1))
+        before, earlier = session.answers.copy(), session.constraints_
+        session.merge(*(int(session.labels_[Y == c][0]) for c in (0, 1)))
+        between = {
+            n
+            for n, (i, j, s) in before.items()
+            if s is False and {Y[i], Y[j]} == {0, 1}
+        }
+        assert between and set(before) - set(session.answers) == between
+        history = session.history.set_index("event")
+        assert set(history.loc[sorted(between), "now"]) == {"merged"}
+        assert session.constraints_.n_cannot_link == earlier.n_cannot_link - len(
+            between
+        )
+        told = session.tell((first, second), "different")
+        assert told.is_stored and session.conflicts() == []
+        session.undo(2)
+        assert session.answers == before and session.constraints_ == earlier
+
     def test_undo_after_a_refit_brings_clusters_and_their_names_back(self, session):
         before = session.labels_
         first, second = np.unique(before)[:2].tolist()
@@ -278,6 +335,33 @@ class TestCorrections:
             assert session.labels_[44] == -1
             session.move(["r44"], int(session.labels_[0]))
             assert [same for _, _, same in session.log.events[-1]["pairs"]] == [True]
+
+    def test_the_id_of_a_split_that_was_undone_is_not_used_again(self, session):
+        cluster = int(session.labels_[0])
+        rows = np.flatnonzero(session.labels_ == cluster)
+        new = session.split(cluster, rows[:4])
+        split = session.undoable()[0]
+        session.rename(new, "odd ones")
+        session.undo(event=split)
+        again = session.split(cluster, rows[4:8])
+        assert again != new and again not in session.names
+        session.undo()
+        session.redo()
+        assert again in session.labels_ and session.names == {new: "odd ones"}
+
+    def test_the_id_of_a_cluster_whose_rows_have_gone_is_not_used_again(self, tmp_path):
+        log, names = tmp_path / "log.jsonl", np.array([f"r{i}" for i in range(45)])
+        with session_of(ids=names, log=log) as session:
+            session.fit()
+            highest = int(session.labels_.max())
+            session.rename(highest, "bees")
+            left = session.labels_ != highest
+        with Session(X[left], FIXED, ids=names[left], log=log) as session:
+            cluster = int(session.labels_[0])
+            rows = session.ids[session.labels_ == cluster]
+            assert session.split(cluster, rows[:3]) not in session.names
+        with session_of(ids=names, log=log) as session:
+            assert session.names == {highest: "bees"} and highest in session.labels_
 
     def test_confirm_ties_and_parts(self, session):
         before = session.constraints_
@@ -421,7 +505,7 @@ class TestFitInAnotherThread:
         session.tell((0, 1), "same")
         with pytest.raises(FitStopped):
             session.prepare_fit().run(lambda n: n < 3)
-        assert session.labels_ is None
+        assert not session.is_fitted
 
 
 class TestCorrectionsThatStay:
@@ -503,6 +587,27 @@ class TestFit:
         earlier = session.labels_
         run(session, Truth(Y), 10)
         assert (earlier == session.labels_).mean() > 0.9
+
+    def test_labels_before_the_first_fit_are_refused_with_advice(self):
+        session = session_of()
+        session.tell((0, 1), "same")
+        with pytest.raises(NotFittedError, match=r"call fit\(\) first"):
+            session.labels_  # noqa: B018
+        assert not session.is_fitted and not hasattr(session, "labels_")
+        assert len(session.fit().labels_) == 45 and session.is_fitted
+
+    def test_far_rows_stay_out_of_clusters_over_fits_and_corrections(self):
+        model = KernelCSC(3, n_candidates=20, far=0.1, random_state=0)
+        session = Session(X, model)
+        for _ in range(4):
+            run(session, Truth(Y), 5)
+            labels = session.labels_
+            assert (labels == -1).sum() == 4
+            assert set(labels.tolist()) == {-1, 0, 1, 2}
+        rows = np.flatnonzero(labels == 0)[:5]
+        new = session.split(0, rows)
+        session.fit()
+        assert set(session.labels_.tolist()) == {-1, 0, 1, 2, new}
 
     def test_as_many_clusters_as_groups_if_the_number_is_not_known(self):
         model = KernelCSC("auto", n_candidates=10, random_state=0)
@@ -604,6 +709,190 @@ class TestFit:
             Session(data, FIXED, **options)
 
 
+def as_table(rows):
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    frame["colour"] = np.where(frame["a"] > 0, "red", "blue")
+    frame.loc[frame["b"] > 4, "b"] = np.nan
+    return frame
+
+
+class TestRowsWithoutIds:
+    """They are found again by what is in them."""
+
+    KINDS = [np.asarray, pd.DataFrame, csr_array, as_table]
+
+    @pytest.mark.parametrize("make", KINDS)
+    def test_answers_and_clusters_follow_rows_in_another_order(self, tmp_path, make):
+        log = tmp_path / "log.jsonl"
+        with Session(make(X), FIXED, log=log) as session:
+            run(session, Truth(Y), 15)
+            session.move([7], int(session.labels_[0]))
+            before, labels = session.constraints_, session.labels_
+        order = np.random.default_rng(0).permutation(45)
+        place = np.argsort(order)
+        for _ in range(2):
+            with Session(make(X[order]), FIXED, log=log) as session:
+                assert session.constraints_ == Constraints(
+                    place[before.must_link],
+                    place[before.cannot_link],
+                    before.must_link_weight,
+                    before.cannot_link_weight,
+                )
+                np.testing.assert_array_equal(session.labels_, labels[order])
+        with Session(make(X[order]), FIXED, log=log) as session:
+            session.undo(2)
+            run(session, Truth(Y[order]), 10)
+            after = session.constraints_
+            assert session.conflicts() == []
+        with Session(make(X), FIXED, log=log) as session:
+            assert session.constraints_.n_must_link == after.n_must_link
+            for i, j, is_same in session.answers.values():
+                assert (Y[i] == Y[j]) == is_same
+
+    def test_rows_may_come_and_go_and_come_back(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with Session(X[:40], FIXED, log=log) as session:
+            session.tell((0, 1), "same")
+            session.tell((30, 39), "different")
+            labels = session.fit().labels_
+        with session_of(log=log) as session:
+            assert session.answers == {1: (0, 1, True), 2: (30, 39, False)}
+            np.testing.assert_array_equal(session.labels_[:40], labels)
+            session.tell((1, 44), "same")
+        with (
+            pytest.warns(UserWarning, match="2 of 3 answers are set aside"),
+            Session(X[:35], FIXED, log=log) as session,
+        ):
+            assert session.status().n_lost == 2
+        with session_of(log=log) as session:
+            assert session.n_answers == 3 and session.status().n_lost == 0
+
+    def test_an_answer_about_a_row_with_another_value_is_set_aside(self, tmp_path):
+        log, other = tmp_path / "log.jsonl", X.copy()
+        with session_of(log=log) as session:
+            question = session.ask()
+            session.tell(question, "same")
+            i, j = [row for row in range(45) if row not in question[:2]][:2]
+            session.tell((i, j), "different")
+        other[question.i, 0] += 1.0
+        with (
+            pytest.warns(UserWarning, match="1 of 2 answers .* ids="),
+            Session(other, FIXED, log=log) as session,
+        ):
+            assert list(session.answers.values()) == [(i, j, False)]
+            assert str(session.history["i"][0]) == f"{question.i} (gone)"
+            with pytest.raises(LookupError, match="rows have changed"):
+                session.recall(question.id)
+
+    def test_a_log_of_other_rows_is_refused_and_left_as_it_is(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            session.tell((0, 1), "same")
+        content = log.read_bytes()
+        with pytest.raises(LogError, match="none of its 1 answers .* ids=range"):
+            Session(X + 1.0, FIXED, log=log)
+        assert log.read_bytes() == content
+        with Session(X + 1.0, FIXED, log=log, ids=range(45)) as session:
+            assert session.answers == {1: (0, 1, True)}
+
+    def test_a_log_with_ids_does_not_name_rows_by_numbers(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log, ids=range(1, 46)) as session:
+            session.tell((1, 2), "same")
+        with pytest.raises(LogError, match="name rows by ids"):
+            session_of(log=log)
+
+    @pytest.mark.parametrize("ids", [range(1, 46), [f"r{i}" for i in range(45)]])
+    def test_rows_that_have_got_ids_are_found_once_more(self, tmp_path, ids):
+        log, order = tmp_path / "log.jsonl", np.arange(45)[::-1]
+        with session_of(log=log) as session:
+            session.tell((3, 4), "same")
+        with Session(X[order], FIXED, log=log, ids=ids) as session:
+            assert session.answers == {1: (41, 40, True)}
+            session.tell((ids[0], ids[1]), "different")
+        with Session(X + 1.0, FIXED, log=log, ids=ids) as session:
+            assert list(session.answers.values()) == [(0, 1, False)]
+
+    def test_logs_of_earlier_versions_are_about_the_same_numbers(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with Session(X[:40], FIXED, log=log) as session:
+            session.tell((0, 1), "same")
+            session.tell((38, 39), "different")
+            labels = session.fit().labels_
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        del events[0]["content"]
+        log.write_text("".join(json.dumps(event) + "\n" for event in events))
+        with (
+            pytest.warns(UserWarning, match="does not say what is in its rows"),
+            session_of(log=log) as session,
+        ):
+            assert session.n_answers == 2
+        with Session(X[::-1], FIXED, log=log) as session:
+            assert session.answers == {1: (44, 43, True), 2: (6, 5, False)}
+            np.testing.assert_array_equal(session.labels_[5:], labels[::-1])
+
+    def test_logs_of_people_with_rows_in_another_order_are_joined(self, tmp_path):
+        log, order = tmp_path / "log.jsonl", np.arange(45)[::-1]
+        with Session(X[order], FIXED, log=log) as session:
+            session.tell((0, 1), "same")
+        for options in ({}, {"ids": [f"r{i}" for i in range(45)]}):
+            session = session_of(**options)
+            assert session.join(log)["taken"] == 1
+            assert session.answers == {1: (44, 43, True)}
+            assert session.join(log)["before"] == 1
+        assert Session(X + 1.0, FIXED).join(log)["lost"] == 1
+
+    def test_what_rows_were_made_of_tells_them_where_features_depend_on_all(
+        self, tmp_path
+    ):
+        log = tmp_path / "log.jsonl"
+        for rows in (X[:40], X):
+            features = StandardScaler().fit_transform(rows)
+            with Session(features, FIXED, original=rows, log=log) as session:
+                session.tell((0, 1 + session.n_answers), "same")
+        assert session.n_answers == 2
+        with pytest.raises(ValueError, match="original has 2 rows"):
+            Session(X, FIXED, original=X[:2])
+
+    @settings(max_examples=40, deadline=None)
+    @given(
+        rows=st.lists(st.tuples(*[st.integers(0, 2)] * 2), min_size=4, max_size=9),
+        data=st.data(),
+    )
+    def test_no_answer_is_ever_about_rows_with_other_values(self, rows, data):
+        rows = np.array(rows, dtype=float)
+        numbers = st.integers(0, len(rows) - 1)
+        ends = [data.draw(st.lists(numbers, min_size=2, max_size=2, unique=True))]
+        ends.append(data.draw(st.lists(numbers, min_size=2, max_size=2, unique=True)))
+        later = rows[data.draw(st.lists(numbers, min_size=2, max_size=9))]
+        model = ConstrainedKernelKMeans(2, random_state=0)
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            log = os.path.join(folder, "log.jsonl")
+            with Session(rows, model, log=log) as session:
+                for pair in ends:
+                    session.tell(pair, "unsure")
+            try:
+                session = Session(later, model, log=log)
+            except LogError:
+                session = None
+            if session is not None:
+                session.close()
+                for event, (i, j, _) in session.answers.items():
+                    then = sorted(map(tuple, rows[ends[event - 1]]))
+                    assert sorted(map(tuple, later[[i, j]])) == then
+            # Rows of which there are as many as before are all found.
+            is_there = [
+                all(
+                    (later == row).all(1).sum() >= (rows == row).all(1).sum()
+                    for row in rows[pair]
+                )
+                for pair in ends
+            ]
+            n_found = 0 if session is None else len(session.answers)
+            assert n_found >= sum(is_there)
+
+
 class TestRun:
     @pytest.mark.parametrize("wrong", [0.0, 0.15])
     def test_no_contradiction_is_left(self, wrong):
@@ -630,7 +919,7 @@ class TestRun:
         session = session_of()
         with pytest.raises(OracleError, match="money"):
             run(session, oracle, 40)
-        assert session.labels_ is not None and not session.constraints_.is_empty
+        assert session.is_fitted and not session.constraints_.is_empty
 
     def test_an_answer_that_is_none(self):
         with pytest.raises(OracleError, match="said 'perhaps'"):
@@ -647,11 +936,28 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.session = Session(X[:14], FIXED)
-        self.ids = set()
+        self.folder = tempfile.TemporaryDirectory()
+        self.ever = set()  # all clusters that there were
+        self.open(range(14))
 
-    @rule(i=st.integers(0, 13), j=st.integers(0, 13), said=st.sampled_from("sdu"))
-    def tell(self, i, j, said):
+    def open(self, rows):
+        rows = sorted(rows)
+        log = os.path.join(self.folder.name, "log.jsonl")
+        self.session = Session(X[rows], FIXED, ids=rows, log=log)
+
+    def teardown(self):
+        self.session.close()
+        self.folder.cleanup()
+
+    @rule(rows=st.sets(st.integers(0, 13), min_size=8))
+    def begin_again_with_some_rows(self, rows):
+        self.session.close()
+        self.open(rows)
+
+    @rule(data=st.data(), said=st.sampled_from("sdu"))
+    def tell(self, data, said):
+        rows = st.sampled_from(self.session.ids.tolist())
+        i, j = data.draw(rows), data.draw(rows)
         if i == j:
             return
         word = {"s": "same", "d": "different", "u": "unsure"}[said]
@@ -673,7 +979,13 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def fit(self):
+        before = self.clusters()
         self.session.fit()
+        # Rows that were split off come back where a fit has lost them.
+        before += [event.get("to") for event in self.session._state.corrections]
+        new = set(self.clusters()) - set(before)
+        assert not new & self.ever
+        self.ever |= new
 
     @precondition(lambda self: self.session.conflicts())
     @rule(choice=st.sampled_from(["this", "that", "unsure", "aside"]))
@@ -687,8 +999,10 @@ class Life(RuleBasedStateMachine):
         self.session.change(event, said)
 
     def clusters(self):
+        if not self.session.is_fitted:
+            return []
         labels = self.session.labels_
-        return [] if labels is None else np.unique(labels).tolist()
+        return np.unique(labels[labels >= 0]).tolist()
 
     @precondition(lambda self: len(self.clusters()) > 1)
     @rule()
@@ -699,14 +1013,16 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data())
     def split(self, data):
         cluster = data.draw(st.sampled_from(self.clusters()))
-        rows = np.flatnonzero(self.session.labels_ == cluster)
+        rows = self.session.ids[self.session.labels_ == cluster]
         if len(rows) > 1:
-            before = set(self.clusters())
-            assert self.session.split(cluster, rows[: len(rows) // 2]) not in before
+            new = self.session.split(cluster, rows[: len(rows) // 2])
+            assert new not in self.ever
+            self.ever.add(new)
 
     @precondition(lambda self: self.clusters())
-    @rule(row=st.integers(0, 13), data=st.data())
-    def move(self, row, data):
+    @rule(data=st.data())
+    def move(self, data):
+        row = data.draw(st.sampled_from(self.session.ids.tolist()))
         self.session.move([row], data.draw(st.sampled_from(self.clusters())))
 
     @invariant()
@@ -729,7 +1045,7 @@ class Life(RuleBasedStateMachine):
         assert again.derived == live.derived and again.conflicts == live.conflicts
         assert again.trust == live.trust and again.next_id == live.next_id
         np.testing.assert_array_equal(again.labels, live.labels)
-        for i in range(14):
+        for i in range(len(session.ids)):
             for j in range(i):
                 assert again.known.relation(i, j) == live.known.relation(i, j)
 
@@ -739,6 +1055,17 @@ class Life(RuleBasedStateMachine):
         assert question is None or question.i != question.j
 
 
+class LifeOfClusters(Life):
+    """Fits, corrections and what takes them back, and nothing else."""
+
+    tell = resolve = change = undo_one = None
+    something_can_be_asked_or_all_is_known = None
+
+
+TestLifeOfClusters = LifeOfClusters.TestCase
+TestLifeOfClusters.settings = settings(
+    max_examples=30, stateful_step_count=15, deadline=None
+)
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 

@@ -1,5 +1,7 @@
 """What every strategy has to hold."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -38,6 +40,39 @@ def test_questions_are_open_and_askable(strategy):
         session.tell(
             question, "same" if Y[question.i] == Y[question.j] else "different"
         )
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
+def test_only_askable_rows_are_asked_about_whatever_pairs_are_known(strategy, wrong):
+    askable = np.arange(0, 60, 3)
+    asked = []
+    truth = Truth(Y, wrong)
+
+    def oracle(i, j):
+        asked.append((i, j))
+        return truth(i, j)
+
+    pairs = Constraints.sample(Y, 80, random_state=0)
+    model = KernelCSC(4, n_candidates=10, random_state=0)
+    session = Session(X, model, strategy=strategy, askable=askable, constraints=pairs)
+    run(session, oracle, 40, fit_every=10)
+    assert len(asked) > 10 and np.isin(asked, askable).all()
+
+
+def test_groups_that_cannot_be_asked_about_cost_no_questions():
+    askable = np.arange(0, 60, 2)
+    plain = Session(X, FIXED, askable=askable, checks=False)
+    first = int(plain._rows[0])
+    outside = [np.flatnonzero(Y[1::2] == c)[0] * 2 + 1 for c in set(Y) - {Y[first]}]
+    known = Constraints([], list(combinations([first, *outside], 2)))
+    told = Session(X, FIXED, askable=askable, checks=False, constraints=known)
+    n_asked = []
+    for session in (plain, told):
+        n_before = session.n_answers
+        while (question := session.ask()) is not None:
+            session.tell(question, bool(Y[question.i] == Y[question.j]))
+        n_asked.append(session.n_answers - n_before)
+    assert n_asked[1] <= n_asked[0]
 
 
 def test_everything_can_be_asked_until_nothing_is_left(strategy):

@@ -354,7 +354,7 @@ class TestFits:
         assert begun.wait(60)
         assert page.state()["worker"]["state"] == "fitting"
         page.answers(5)  # while it goes on
-        assert page.desk.session.labels_ is None
+        assert not page.desk.session.is_fitted
         page.send("fit")  # overtakes
         may_end.set()
         assert page.desk.worker.wait(60)

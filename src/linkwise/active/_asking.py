@@ -38,10 +38,13 @@ class Asking:
         Parameters
         ----------
         n : int, optional
-            Number of questions; a list is returned then, in which no answer settles
-            another question.
+            Number of questions, at least 1; a list is returned then, in which no answer
+            settles another question.
         """
-        wanted = 1 if n is None else n
+        is_number = isinstance(n, int | np.integer) and not isinstance(n, bool)
+        if n is not None and not (is_number and n >= 1):
+            raise ValueError(f"n={n!r}: it must be a whole number, at least 1.")
+        wanted = 1 if n is None else int(n)
         found: list[Question] = []
         if n is None:
             found = self._extra_question()
@@ -64,7 +67,11 @@ class Asking:
 
     def _ends_digest(self: Any, i: int, j: int) -> str:
         """Return a few letters by which other rows in the same places are known."""
-        return digest_of([self._name(i), self._name(j)])[:12]
+        return digest_of([self._naming.mark(i), self._naming.mark(j)])[:12]
+
+    def is_askable(self: Any, i: int, j: int) -> bool:
+        """Tell whether both rows may be asked about."""
+        return bool(self._is_askable[i] and self._is_askable[j])
 
     def is_open(self: Any, question: Question) -> bool:
         """Tell whether the answer to a question is still to be had."""
@@ -113,7 +120,12 @@ class Asking:
                 return [self._question(i, j, "proof")]
         if self._judged() is None:
             return []
-        worst = worth_again(self._state, self.beliefs())
+        askable = {
+            event: belief
+            for event, belief in self.beliefs().items()
+            if self.is_askable(*self._state.answers[event][:2])
+        }
+        worst = worth_again(self._state, askable)
         if worst is not None:
             i, j, _ = self._state.answers[worst]
             return [self._question(i, j, "again", worst)]

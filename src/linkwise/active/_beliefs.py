@@ -113,12 +113,13 @@ def unproved(view: View, state: State, answers: Mapping[int, Answer]) -> Pairs:
             n_told[place[i], place[j]] += 1
             n_told[place[j], place[i]] += 1
     groups = [members(view, hood) for hood in hoods]
+    askable = [[row for row in group if view.is_askable[row]] for group in groups]
     for at in range(1, len(hoods)):
-        if len(groups[at]) > 1 and n_told[at].max() < 2:
-            row = groups[at][-1]
+        if len(groups[at]) > 1 and askable[at] and n_told[at].max() < 2:
+            row = askable[at][-1]
             for other in likeness(view, [row], groups).tolist():
-                if n_told[at, other] > 0:
-                    ends = (row, groups[other][-1])
+                if n_told[at, other] > 0 and askable[other]:
+                    ends = (row, askable[other][-1])
                     if pair(*ends) not in told:
                         return [ends]
                     break

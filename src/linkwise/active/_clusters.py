@@ -8,7 +8,8 @@ from sklearn.base import clone
 from linkwise._typing import IntArray
 from linkwise.active._corrections import consistent_derived, corrected
 from linkwise.active._fitting import Fitting, last_step
-from linkwise.active._state import State, pack, pair, replay
+from linkwise.active._packed import pack
+from linkwise.active._state import State, pair, replay
 from linkwise.active._strategies import neighbourhoods
 from linkwise.active._told_pairs import told_pairs
 from linkwise.constraints import Constraints
@@ -128,9 +129,10 @@ class Clusters:
         """Give clusters the ids of the earlier ones that they share most rows with."""
         earlier, next_id = self._state.labels, self._state.next_id
         if earlier is None:
-            return labels
-        old, place = np.unique(earlier, return_inverse=True)
-        new, own = np.unique(labels, return_inverse=True)
+            return np.where(labels >= 0, labels + next_id, -1)
+        is_in = labels >= 0  # the others are far from all clusters, and stay so
+        old, place = np.unique(earlier[is_in], return_inverse=True)
+        new, own = np.unique(labels[is_in], return_inverse=True)
         k = max(len(old), len(new))
         order = matched(own, place, k)
         overlap = np.zeros((k, k), dtype=int)
@@ -143,4 +145,6 @@ class Clusters:
                 names[at] = old[target]
             else:
                 names[at], next_id = next_id, next_id + 1
-        return names[own]
+        found = np.full(len(labels), -1)
+        found[is_in] = names[own]
+        return found

@@ -18,12 +18,18 @@ class Corrections:
     """What a person does to clusters. Answers about single pairs are stronger."""
 
     def merge(self: Any, *clusters: int) -> int:
-        """Make clusters one, which keeps the first id; return that."""
+        """Make clusters one, which keeps the first id; return that.
+
+        Earlier answers by which the clusters differ no longer count; ``history`` calls
+        them "merged", and ``undo`` brings them back. Later answers count.
+        """
         self._check_clusters(clusters)
         if len(set(clusters)) < 2:
             raise ValueError(f"merge{clusters}: it takes two clusters or more.")
         medoids = [self._medoid(self._members(c)) for c in clusters]
         pairs = [(medoids[0], other, True) for other in medoids[1:]]
+        known = self._largest_groups(clusters)
+        pairs += [(known[0], other, True) for other in known[1:]]
         listed = [int(c) for c in clusters]
         self._correct("merge", pairs, clusters=listed, to=listed[0])
         return listed[0]
@@ -101,6 +107,18 @@ class Corrections:
         far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
         return int(rows[far.argmin()])
 
+    def _largest_groups(self: Any, clusters: Sequence[int]) -> list[int]:
+        """Return a row of the largest group of known rows in each cluster."""
+        state = self._state
+        found = {
+            cluster: group
+            for group, cluster in sorted(
+                state.clusters_of_groups().items(),
+                key=lambda entry: len(state.known.members(entry[0])),
+            )
+        }
+        return [found[cluster] for cluster in clusters if cluster in found]
+
     def _names(self: Any, rows: IntArray) -> list[Any]:
         return [self._name(row) for row in rows.tolist()]
 
@@ -126,6 +144,18 @@ class Corrections:
         if not found:
             raise ValueError("rows is empty: name at least one row.")
         return np.unique(found)
+
+
+def with_merges(state: State) -> Known:
+    """Return what is known if merges count like answers that contradict none."""
+    merges = [event for event in state.corrections if event["event"] == "merge"]
+    known = state.known.copy() if merges else state.known
+    for event in merges:
+        for names in event["pairs"]:
+            i, j = (state.row_of.get(name) for name in names[:2])
+            if i is not None and j is not None and known.relation(i, j) is None:
+                known.add(Answer(i, j, True, -1))
+    return known
 
 
 def consistent_derived(state: State) -> list[tuple[int, int, bool]]:
@@ -186,7 +216,7 @@ def _dissolved(labels: IntArray, earlier: Any, n_clusters: int) -> IntArray:
 
     A fit that does not find what a split has made finds another cluster instead.
     """
-    found, sizes = np.unique(labels, return_counts=True)
+    found, sizes = np.unique(labels[labels >= 0], return_counts=True)
     n_over = len(found) - n_clusters
     if n_over <= 0 or earlier is None:
         return labels

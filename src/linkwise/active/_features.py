@@ -77,30 +77,6 @@ def _as_ids(names: "pd.Series[Any]", what: str) -> Any:
     return found
 
 
-def other_names(events: list[dict[str, Any]], row_of: dict[Any, int]) -> dict[Any, int]:
-    """Return the rows of names that a log has as numbers and the data as texts.
-
-    Or the other way round: one entry that is no number makes texts of a whole column.
-    """
-    found: dict[Any, int] = {}
-    for event in events:
-        if event["event"] not in ("session", "rows"):
-            continue
-        names = event.get("names")
-        for name in range(event["rows"]) if names is None else names:
-            other = _as_number(name) if isinstance(name, str) else str(name)
-            row = row_of.get(other)
-            # Without names, numbers may be no more than places.
-            is_sure = names is not None or row == name
-            if row is not None and name not in row_of and is_sure:
-                found[name] = row
-    return found
-
-
-def _as_number(name: str) -> int | None:
-    return int(name) if name.isdecimal() and str(int(name)) == name else None
-
-
 def compared(X: Any) -> FloatArray:
     """Return rows in which near ones are alike: standardised, or of one length."""
     if sparse.issparse(X):

@@ -42,6 +42,8 @@ def _now(state: State, number: int, event: dict[str, Any]) -> str | None:
         return "conflict"
     if number in state.answers:
         return WORDS[state.answers[number][2]]
+    if number in state.outranked:
+        return "merged"
     if event["event"] == "answer":
         return "again" if event.get("again") is not None else REMOVED
     return None

@@ -125,7 +125,7 @@ def settle(
     """Settle a contradiction by asking for its answers again, the least believed first.
 
     The first that is answered otherwise is changed. If none is, or there is no budget,
-    the least believed is left out.
+    the least believed is left out. Rows that are not askable are not asked about.
     """
     beliefs = session.beliefs()
     asked = [(beliefs.get(a.event, 0.5), at, a) for at, a in enumerate(conflict.chain)]
@@ -133,12 +133,14 @@ def settle(
     for _, _, old in sorted(asked, key=lambda entry: entry[:2]):
         if budget <= 0:
             break
+        if not session.is_askable(old.i, old.j):
+            continue
         budget -= 1
         again = MEANING[answer(old.i, old.j)]
         if again is not None and again != old.is_same:
             session.resolve(conflict, "that", old)
             return
-    if budget > 0:
+    if budget > 0 and session.is_askable(conflict.i, conflict.j):
         again = MEANING[answer(conflict.i, conflict.j)]
         if again is None or said[again] != conflict.answer:
             session.resolve(conflict, "this")

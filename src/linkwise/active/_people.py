@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkwise.active._log import read_events
+from linkwise.active._naming import Naming
 from linkwise.active._state import MEANING, WORDS, replay, undone_events
 
 
@@ -52,15 +53,16 @@ def _n_different(answers: list[str]) -> int:
 
 
 def answers_of(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str], naming: Naming
 ) -> Iterable[tuple[str, Any, Any, str, str]]:
     """Yield id, ends, answer and person of each answer in the log of another session.
 
     An answer that was changed comes with its last meaning. The id is the same in every
-    copy of a log.
+    copy of a log; rows have the names that they have here.
     """
     path = Path(path)
-    events = read_events(path)
+    written = read_events(path)
+    events = naming.renamed(written)
     undone = undone_events(events)
     said = [e for e in events if e["event"] in ("answer", "conflict")]
     names = list(dict.fromkeys(e[side] for e in said for side in "ij"))
@@ -74,9 +76,9 @@ def answers_of(
         if MEANING[event["answer"]] == earlier[2]:
             meant[number] = earlier
     for number, (i, j, is_same) in sorted(meant.items()):
-        event = root = events[number]
+        event = root = written[number]
         while "i" not in root:
-            root = events[root["of"]]
+            root = written[root["of"]]
         who = event.get("who") or root.get("who") or path.name.split(".")[0]
         yield _id_of(root), names[i], names[j], WORDS[is_same], who
 

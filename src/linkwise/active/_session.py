@@ -1,24 +1,28 @@
 """A session: it asks about pairs, learns from answers and says when it is enough."""
 
 import os
+import warnings
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
 from linkwise.active._asking import Asking, Question, strategy_of
 from linkwise.active._clusters import Clusters
-from linkwise.active._corrections import Corrections
-from linkwise.active._features import as_features, compared, other_names
+from linkwise.active._corrections import Corrections, with_merges
+from linkwise.active._features import as_features, compared
 from linkwise.active._fitting import last_step
 from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
-from linkwise.active._log import SCHEMA, Log, LogError, digest_of
+from linkwise.active._log import SCHEMA, Log, LogError
+from linkwise.active._naming import Gone, Naming
 from linkwise.active._people import Agreement, agreement_of, answers_of
 from linkwise.active._state import (
     MEANING,
@@ -75,9 +79,14 @@ class Session(Asking, Clusters, Corrections):
         File of the events; a session that was there before goes on.
     id_column : str, optional
         Column of a data frame that names rows; by it rows are found again when the
-        data have changed. By default they are numbered.
+        data have changed. Without ids rows are numbered, and found again by their
+        values: in any order, among new rows, but not with other values.
     ids : array-like of shape (n_samples,), optional
         Names of the rows where they are in no column.
+    original : array, sparse matrix or data frame, optional
+        The rows before they became X, by which rows without ids are found again. By
+        default X: but where a value of X depends on all rows, none is found again when
+        one is added.
     strategy : str or Strategy, default="auto"
         How questions are chosen: "neighbourhoods" finds groups that differ and asks
         where further rows belong, "members" asks whether rows belong to the clusters
@@ -117,6 +126,7 @@ class Session(Asking, Clusters, Corrections):
         log: str | os.PathLike[str] | None = None,
         id_column: str | None = None,
         ids: Any = None,
+        original: Any = None,
         strategy: Any = "auto",
         constraints: Constraints | None = None,
         checks: bool = True,
@@ -129,9 +139,18 @@ class Session(Asking, Clusters, Corrections):
         self.checks = checks
         self.random_state = random_state
         n_samples = len(self.ids)
-        self._row_of = {name: row for row, name in enumerate(self.ids.tolist())}
+        if original is None:
+            original = X if isinstance(X, pd.DataFrame) else self.X_
+        elif original.shape[0] != n_samples:
+            raise ValueError(
+                f"original has {original.shape[0]} rows, and X has {n_samples}."
+            )
+        are_given = ids is not None or id_column is not None
+        self._naming = Naming(self.ids, are_given, original, log is not None)
+        self._row_of = self._naming.row_of
         rng = np.random.default_rng(random_state)
         self._rows = rng.permutation(_askable(askable, n_samples))
+        self._is_askable = np.isin(np.arange(n_samples), self._rows)
         self._features = compared(self.X_)
         self._judges: Judges | None = None
         self.model_: Any = None
@@ -141,31 +160,68 @@ class Session(Asking, Clusters, Corrections):
         self.waits_for_fits = True
         self._signature: dict[str, Any] = {}
         self.log = Log(log)
-        self._row_of |= other_names(self.log.events, self._row_of)
-        self._begin()
-        self._state = replay(self.log.events, n_samples, self._row_of)
-        if constraints is not None:
-            self._tell_all(constraints, None, self._told_before())
+        try:
+            self._begin()
+            if constraints is not None:
+                self._tell_all(constraints, None, self._told_before())
+        except BaseException:
+            self.log.close()
+            raise
         self._n_opened = len(self.log.events)
 
     def _begin(self) -> None:
-        """Write down which rows there are, unless the log knows it."""
-        rows = {
-            "rows": len(self.ids),
-            "ids": digest_of(self.ids.tolist()),
-            "columns": digest_of(self.columns_),
-        }
+        """Find the rows of the log, and write down which there are unless it knows."""
+        rows = self._naming.event(self.columns_)
         known = [e for e in self.log.events if e["event"] in ("session", "rows")]
-        names = None if self._is_numbered else self.ids.tolist()
-        if known and all(known[-1][key] == value for key, value in rows.items()):
-            # Numbers that have become texts have the same digest.
-            if known[-1].get("names") == names:
-                return
-        if known:
-            self._write(event="rows", **rows, names=names)
-        else:
+        is_known = bool(known) and all(
+            known[-1].get(key) == value for key, value in rows.items()
+        )
+        self.log.events = self._naming.renamed(self.log.events)
+        self._row_of |= self._naming.other_names(self.log.events)
+        self._state = replay(self.log.events, len(self.ids), self._row_of)
+        if not known:
             seed = self.random_state
-            self._write(event="session", schema=SCHEMA, seed=seed, **rows, names=names)
+            self._do(event="session", schema=SCHEMA, seed=seed, **rows)
+        elif not is_known:
+            self._check_found(known[-1], rows)
+            self._do(event="rows", **rows)
+
+    def _check_found(self, then: dict[str, Any], now: dict[str, Any]) -> None:
+        """Say which answers are set aside because their rows are not recognised."""
+        answers = [e for e in self.log.events if e["event"] in ("answer", "conflict")]
+        n_all = len(answers)
+        n_gone = sum(
+            isinstance(event["i"], Gone) or isinstance(event["j"], Gone)
+            for event in answers
+        )
+        columns = "" if then["columns"] == now["columns"] else " and other columns"
+        if n_gone > 0 and n_gone == n_all and then.get("content") is None:
+            raise LogError(
+                f"{self.log.path}: its {n_all} answers name rows by ids, and the data "
+                "have none. Give the ids: id_column= or ids=."
+            )
+        if n_gone > 0 and n_gone == n_all:
+            raise LogError(
+                f"{self.log.path}: none of its {n_all} answers is about rows of these "
+                f"data, which have other values{columns}. Without ids, rows are known "
+                "by their values. Open the log with the data of then, or with "
+                "ids=range(len(X)) if these are the same rows in the same order."
+            )
+        if n_gone > 0:
+            warnings.warn(
+                f"{self.log.path}: {n_gone} of {n_all} answers are set aside. Their "
+                "rows are gone or have other values, and rows without ids are known by "
+                "their values. Rows that have ids are found by them: id_column= or "
+                "ids=.",
+                stacklevel=4,
+            )
+        elif n_all > 0 and now["content"] and then.get("content") is None:
+            warnings.warn(
+                f"{self.log.path} does not say what is in its rows: its {n_all} "
+                "answers are taken to be about the same row numbers. From now on it "
+                "does, and rows are found again in any order.",
+                stacklevel=4,
+            )
 
     def _write(self, **event: Any) -> int:
         """Put an event on disk; return its number."""
@@ -196,12 +252,7 @@ class Session(Asking, Clusters, Corrections):
 
     def done(self, attempt: str) -> int | None:
         """Return the number of the last event of a request, None if there is none."""
-        found = (
-            number
-            for number in range(len(self.log.events) - 1, -1, -1)
-            if self.log.events[number].get("attempt") == attempt
-        )
-        return next(found, None)
+        return self.log.last_of(attempt)
 
     def _do(self, **event: Any) -> int:
         """Put an event on disk, then into the state."""
@@ -225,7 +276,8 @@ class Session(Asking, Clusters, Corrections):
         Parameters
         ----------
         question : Question, pair of ids, or Constraints
-            What was answered; whole Constraints need no ``answer``.
+            What was answered; whole Constraints need no ``answer``, and what is
+            returned is of all of them, with the first contradiction.
         answer : {"same", "different", "unsure"}, bool or None
             What was said.
         who : str, optional
@@ -247,8 +299,9 @@ class Session(Asking, Clusters, Corrections):
             raise ValueError(
                 f"answer={answer!r}: allowed are 'same', 'different' and 'unsure'."
             )
-        if not np.isfinite(weight) or weight <= 0:
+        if not isinstance(weight, Real) or not 0.0 < float(weight) < np.inf:
             raise ValueError(f"weight={weight!r}: it must be a positive number.")
+        weight = float(weight)
         is_same = MEANING[answer]
         kind, p, name = "pair", None, None
         if isinstance(question, Question):
@@ -256,30 +309,58 @@ class Session(Asking, Clusters, Corrections):
             kind, p, name = question.kind, question.p_same, question.id
         else:
             i, j = self._rows_of(question)
-        event: dict[str, Any] = {
-            "i": self._name(i),
-            "j": self._name(j),
-            "answer": WORDS[is_same],
-        }
-        optional = {"who": who, "weight": None if weight == 1.0 else weight, "p": p}
-        optional |= {"kind": None if kind == "pair" else kind, "question": name}
-        optional["note"] = note or None
-        event |= {key: value for key, value in optional.items() if value is not None}
+        event = self._answer_of(
+            i,
+            j,
+            is_same,
+            who=who,
+            weight=None if weight == 1.0 else weight,
+            p=p,
+            kind=None if kind == "pair" else kind,
+            question=name,
+            note=note or None,
+        )
         if kind == "again" and name is not None:
             event["again"] = int(name.split(":")[-1])
         if name is not None and name in self._state.asked:
             if self._state.asked[name][0] == event["answer"]:
                 # The same answer to the same question once more.
                 return Told(True, event=self._state.asked[name][1])
-        relation = self._state.known.relation(i, j)
-        if is_same is not None and relation is not None and relation != is_same:
-            number = self._do(event="conflict", **event)
-            return Told(False, 0, self._conflict(number), number)
         before = self._n_implied(i, j)
-        number = self._do(event="answer", **event)
+        number, is_stored = self._store(i, j, is_same, event)
+        if not is_stored:
+            return Told(False, 0, self._conflict(number), number)
         if is_same is not None:
             self._rejudge()
         return Told(True, self._n_implied(i, j) - before, event=number)
+
+    def _answer_of(
+        self, i: int, j: int, is_same: bool | None, **more: Any
+    ) -> dict[str, Any]:
+        """Return an answer as the log has it, with what else there is."""
+        event = {"i": self._name(i), "j": self._name(j), "answer": WORDS[is_same]}
+        return event | {key: value for key, value in more.items() if value is not None}
+
+    def _store(
+        self, i: int, j: int, is_same: bool | None, event: dict[str, Any]
+    ) -> tuple[int, bool]:
+        """Put an answer into the log; return its number, and whether it counts."""
+        relation = self._state.known.relation(i, j)
+        if is_same is not None and relation is not None and relation != is_same:
+            return self._do(event="conflict", **event), False
+        return self._do(event="answer", **event), True
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Put all events of a block on disk at once; none of them if it fails."""
+        try:
+            with self.log.together():
+                yield
+        except BaseException:
+            self._state = replay(self.log.events, len(self.ids), self._row_of)
+            raise
+        finally:
+            self._rejudge()
 
     def change(self, event: int, answer: Any) -> Told:
         """Give an earlier answer another meaning, or take it out.
@@ -324,15 +405,23 @@ class Session(Asking, Clusters, Corrections):
     def _tell_all(
         self, pairs: Constraints, who: str | None, but: Container[Any] = ()
     ) -> Told:
-        told = Told(True)
-        for ends, weights, word in (
-            (pairs.must_link, pairs.must_link_weight, "same"),
-            (pairs.cannot_link, pairs.cannot_link_weight, "different"),
-        ):
-            for (i, j), weight in zip(ends.tolist(), weights.tolist(), strict=True):
-                if pair(*self._rows_of((i, j))) not in but:
-                    told = self.tell((i, j), word, who=who, weight=weight)
-        return told
+        n_before = self.n_follow
+        number, conflict = -1, None
+        with self._together():
+            for ends, weights, is_same in (
+                (pairs.must_link, pairs.must_link_weight, True),
+                (pairs.cannot_link, pairs.cannot_link_weight, False),
+            ):
+                for names, own in zip(ends.tolist(), weights.tolist(), strict=True):
+                    i, j = self._rows_of(names)
+                    if pair(i, j) in but:
+                        continue
+                    weight = None if own == 1.0 else own
+                    event = self._answer_of(i, j, is_same, who=who, weight=weight)
+                    number, is_stored = self._store(i, j, is_same, event)
+                    if conflict is None and not is_stored:
+                        conflict = self._conflict(number)
+        return Told(conflict is None, self.n_follow - n_before, conflict, number)
 
     def _told_before(self) -> set[tuple[int, int]]:
         """Return the pairs that the log has an answer to, also one taken back."""
@@ -443,15 +532,18 @@ class Session(Asking, Clusters, Corrections):
             (``conflicts``), that were here ``before``, and whose rows are ``lost``.
         """
         counts = dict.fromkeys(("taken", "conflicts", "before", "lost"), 0)
-        for name, i, j, answer, who in answers_of(path):
-            if self.done(name) is not None:
-                counts["before"] += 1
-            elif i not in self._row_of or j not in self._row_of:
-                counts["lost"] += 1
-            else:
-                with self.signed(who, name):
-                    told = self.tell((i, j), answer)
-                counts["taken" if told.is_stored else "conflicts"] += 1
+        with self._together():
+            for attempt, i_name, j_name, answer, who in answers_of(path, self._naming):
+                i, j = self._row_of.get(i_name), self._row_of.get(j_name)
+                if self.done(attempt) is not None:
+                    counts["before"] += 1
+                elif i is None or j is None or i == j:
+                    counts["lost"] += 1
+                else:
+                    is_same = MEANING[answer]
+                    event = self._answer_of(i, j, is_same, who=who, attempt=attempt)
+                    _, is_stored = self._store(i, j, is_same, event)
+                    counts["taken" if is_stored else "conflicts"] += 1
         return counts
 
     # Taking back
@@ -496,12 +588,6 @@ class Session(Asking, Clusters, Corrections):
         return history_of(self.log.events, self._state)
 
     @property
-    def _is_numbered(self) -> bool:
-        return self.ids.dtype.kind == "i" and bool(
-            np.array_equal(self.ids, np.arange(len(self.ids)))
-        )
-
-    @property
     def n_answers(self) -> int:
         """Number of pairs with an answer other than unsure."""
         return self._state.n_answers
@@ -517,8 +603,24 @@ class Session(Asking, Clusters, Corrections):
         return self._features
 
     @property
-    def labels_(self) -> IntArray | None:
-        """Cluster of each row by its id; None before the first fit."""
+    def is_fitted(self) -> bool:
+        """Whether there are clusters, of this run or of an earlier one."""
+        return self._state.labels is not None
+
+    @property
+    def labels_(self) -> IntArray:
+        """Cluster of each row by its id, as ``fit`` and later corrections left it.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first fit; answers alone make no clusters.
+        """
+        if self._state.labels is None:
+            raise NotFittedError(
+                "There are no clusters yet: call fit() first. "
+                f"Answers so far: {self.n_answers}."
+            )
         return self._state.labels
 
     @property
@@ -550,8 +652,9 @@ class Session(Asking, Clusters, Corrections):
 
     def _settled(self, state: State) -> Known:
         """Return what is known of rows, also because there is only one group left."""
-        hoods = apart(state.known, state.known.groups(), self.n_clusters)
-        return inferred(state.known, hoods, self.n_clusters)
+        known = with_merges(state)
+        hoods = apart(known, known.groups(), self.n_clusters)
+        return inferred(known, hoods, self.n_clusters)
 
     def _rejudge(self) -> None:
         if self._judges is not None:
@@ -567,7 +670,7 @@ class Session(Asking, Clusters, Corrections):
         return View(
             self._features,
             self._rows,
-            state.known,
+            with_merges(state),
             closed,
             self.n_clusters,
             self._judged(),

@@ -1,7 +1,5 @@
 """The state of a session as the replay of its events."""
 
-import base64
-import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 
 from linkwise._typing import IntArray
 from linkwise.active._answers import Answer, Known
+from linkwise.active._packed import unpack
 
 # Events that can be taken back.
 UNDOABLE = frozenset(
@@ -35,7 +34,8 @@ class State:
     """What the events of a log come to.
 
     ``answers`` has, by the number of its event, each pair that counts; ``derived`` the
-    pairs that corrections of clusters stand for, which give way to answers.
+    pairs that corrections of clusters stand for, which give way to answers. Only a
+    merge is stronger than earlier answers: it sets ``outranked`` ones aside.
     """
 
     n_samples: int
@@ -45,6 +45,7 @@ class State:
     known: Known = field(default_factory=Known)
     unsure: set[tuple[int, int]] = field(default_factory=set)
     derived: list[tuple[int, int, bool]] = field(default_factory=list)
+    outranked: set[int] = field(default_factory=set)
     conflicts: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     # By the event of a change that is a conflict: what was changed, and its meaning.
     before: dict[int, tuple[int, bool | None]] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class State:
     criterion: str = ""
     corrections: list[dict[str, Any]] = field(default_factory=list)
     labels: IntArray | None = None
-    fits: list[tuple[int, IntArray]] = field(default_factory=list)
+    fits: list[tuple[int, IntArray]] = field(default_factory=list)  # the last two
     change: tuple[int, float] | None = None  # between the last fits, once it is known
     n_more: int = 0  # clusters beyond those asked for: split ones, less merged ones
     asked: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -67,22 +68,53 @@ class State:
     names_then: list[Any] | None = None  # ids of the rows when a fit was made
 
     def rows(self, event: dict[str, Any]) -> tuple[int, int] | None:
-        """Return the rows that an event names; None if one is no longer there."""
-        found = [self.row_of.get(event[side]) for side in ("i", "j")]
-        if None in found:
+        """Return the rows that an event names; None if they are no longer there."""
+        i, j = (self.row_of.get(event[side]) for side in ("i", "j"))
+        # Two names of one row: it is a number here and a text there.
+        if i is None or j is None or i == j:
             self.n_lost += 1
             return None
-        return found[0], found[1]  # type: ignore[return-value]
+        return i, j
 
     @property
     def n_answers(self) -> int:
         """Number of pairs with an answer other than unsure."""
         return sum(is_same is not None for _, _, is_same in self.answers.values())
 
+    def use_ids(self, highest: int) -> None:
+        """Give ids up to this one to no other cluster, whatever becomes of it."""
+        self.next_id = max(self.next_id, highest + 1)
+
     def remove(self, number: int) -> None:
         """Let the answer of an event count no longer."""
         del self.answers[number]
         self._build()
+
+    def clusters_of_groups(self) -> dict[int, int]:
+        """Return the cluster of each group of known rows: where most of them are."""
+        assert self.labels is not None
+        found = {}
+        for group in self.known.groups():
+            there, sizes = np.unique(
+                self.labels[self.known.members(group)], return_counts=True
+            )
+            found[group] = int(there[sizes.argmax()])
+        return found
+
+    def outrank(self, clusters: list[int]) -> None:
+        """Set aside answers by which clusters differ that are one from now on."""
+        cluster_of, group_of = self.clusters_of_groups(), self.known.group_of
+        found = []
+        for number, (i, j, is_same) in self.answers.items():
+            if is_same is False:
+                a, b = cluster_of[group_of(i)], cluster_of[group_of(j)]
+                if a != b and a in clusters and b in clusters:
+                    found.append(number)
+        for number in found:
+            del self.answers[number]
+        self.outranked.update(found)
+        if found:
+            self._build()
 
     def put(self, number: int, i: int, j: int, is_same: bool | None) -> None:
         """Set the answer of an event, a new or an old one.
@@ -129,17 +161,20 @@ def replay(
     state = State(n_samples, row_of)
     taken = _taken_back(events)
     for number, event in enumerate(events):
-        if number in taken:
-            continue
-        if event["event"] == "fit" and any(
-            of < number < by and events[of]["event"] in _RELABELLING
-            for of, by in taken.items()
-        ):
-            # Its clusters are of a correction that is off; no other gets their ids.
-            last = int(unpack(event["labels"]).max(initial=-1))
-            state.next_id = max(state.next_id, last + 1)
-            continue
-        apply(state, number, event)
+        is_off = number in taken or (
+            # Its clusters are of a correction that is off.
+            event["event"] == "fit"
+            and any(
+                of < number < by and events[of]["event"] in _RELABELLING
+                for of, by in taken.items()
+            )
+        )
+        if not is_off:
+            apply(state, number, event)
+        elif event["event"] == "fit":
+            state.use_ids(unpack(event["labels"], 0)[1])
+        elif event["event"] == "split":
+            state.use_ids(event["to"])
     return state
 
 
@@ -281,18 +316,19 @@ def _apply_change(state: State, number: int, event: dict[str, Any]) -> None:
 
 
 def _apply_fit(state: State, number: int, event: dict[str, Any]) -> None:
-    found = unpack(event["labels"])
     ids = state.names_then
+    n_most = state.n_samples if ids is None else len(ids)
+    found, highest = unpack(event["labels"], n_most)
     labels = np.full(state.n_samples, -1)
     if ids is None:
-        labels[: len(found)] = found[: state.n_samples]
+        labels[: len(found)] = found
     else:
         for label, name in zip(found, ids, strict=True):
             if name in state.row_of:
                 labels[state.row_of[name]] = label
     state.labels = labels
-    state.fits.append((number, labels))
-    state.next_id = max(state.next_id, int(labels.max(initial=-1)) + 1)
+    state.fits = [*state.fits[-1:], (number, labels)]
+    state.use_ids(highest)
 
 
 def _apply_correction(state: State, event: dict[str, Any]) -> None:
@@ -303,9 +339,11 @@ def _apply_correction(state: State, event: dict[str, Any]) -> None:
     state.corrections.append(event)
     if event["event"] == "merge":
         state.n_more -= len(set(event["clusters"])) - 1
+        if state.labels is not None:
+            state.outrank(event["clusters"])
     elif event["event"] == "split":
         state.n_more += 1
-        state.next_id = max(state.next_id, event["to"] + 1)
+        state.use_ids(event["to"])
     if state.labels is not None:
         rows = [
             state.row_of[name] for name in event.get("rows", ()) if name in state.row_of
@@ -321,13 +359,3 @@ def relabelled(labels: IntArray, event: dict[str, Any], rows: Any) -> IntArray:
     elif event["event"] in ("split", "move"):
         labels[rows] = event["to"]
     return labels
-
-
-def pack(labels: IntArray) -> str:
-    """Return labels as a short text."""
-    return base64.b64encode(zlib.compress(labels.astype("<i4").tobytes())).decode()
-
-
-def unpack(text: str) -> IntArray:
-    """Return the labels that a text stands for."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(int)

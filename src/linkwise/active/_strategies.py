@@ -6,12 +6,13 @@ It reads the ``View`` and nothing else, so that the same events give the same qu
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from linkwise._typing import FloatArray, IntArray
+from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
 from linkwise.active._judges import Judges
 from linkwise.active._state import pair
@@ -36,10 +37,17 @@ class View:
     rng: np.random.Generator  # the same for the same events
 
     def is_open(self, i: int, j: int) -> bool:
-        """Tell whether a pair can be asked about."""
+        """Tell whether the answer to a pair is not known yet."""
         if i == j or self.known.relation(i, j) is not None:
             return False
         return pair(i, j) not in self.closed
+
+    @cached_property
+    def is_askable(self) -> BoolArray:
+        """Which rows may be asked about; answers may name others as well."""
+        found = np.zeros(len(self.features), dtype=bool)
+        found[self.rows] = True
+        return found
 
 
 class Strategy(Protocol):
@@ -86,10 +94,15 @@ class Neighbourhoods:
     def _ask(
         self, view: View, group: int, hoods: list[int], found: list[tuple[int, int]]
     ) -> None:
-        left = open_hoods(view, group, hoods)
-        if left:
+        row = founder(view, group)
+        left = [
+            hood
+            for hood in open_hoods(view, group, hoods)
+            if view.is_askable[founder(view, hood)]
+        ]
+        if left and view.is_askable[row]:
             order = self._order(view, group, left)
-            found.append((view.known.members(group)[0], founder(view, order[0])))
+            found.append((row, founder(view, order[0])))
 
     def _chances(self, view: View, free: IntArray, hoods: list[int]) -> Any:
         """Return how often each free row is to come, None if all do alike."""
@@ -212,14 +225,12 @@ class Members:
 
     def _largest_groups(self, view: View, labels: IntArray) -> dict[int, int]:
         """Return a row of the largest group in each cluster that has one."""
-        askable = np.zeros(len(labels), dtype=bool)
-        askable[view.rows] = True
         found: dict[int, tuple[int, int]] = {}
         for group in view.known.groups():
             inside = members(view, group)
             for row in inside:
                 size, _ = found.get(int(labels[row]), (1, -1))
-                if askable[row] and len(inside) > size:
+                if view.is_askable[row] and len(inside) > size:
                     found[int(labels[row])] = (len(inside), row)
         return {cluster: row for cluster, (_, row) in found.items()}
 
@@ -304,6 +315,10 @@ def neighbourhoods(view: View) -> tuple[list[int], list[int]]:
     groups = dict.fromkeys([first, *known.groups()])
     for rows in sorted(view.closed):
         groups |= dict.fromkeys(known.group_of(row) for row in rows)
+    # Groups that can be asked about come first: others must not take their places.
+    groups = dict.fromkeys(
+        sorted(groups, key=lambda group: not view.is_askable[founder(view, group)])
+    )
     hoods = apart(known, groups, view.n_clusters)
     waiting = [group for group in groups if group not in hoods]
     return hoods, [g for g in waiting if not _is_placed(view, g, hoods)]
@@ -368,8 +383,8 @@ def likeness(
 
 
 def open_hoods(view: View, group: int, hoods: list[int]) -> list[int]:
-    """Return the neighbourhoods that a group can be asked about."""
-    row = view.known.members(group)[0]
+    """Return the neighbourhoods that a group may belong to."""
+    row = founder(view, group)
     return [
         hood
         for hood in hoods
@@ -380,8 +395,9 @@ def open_hoods(view: View, group: int, hoods: list[int]) -> list[int]:
 
 
 def founder(view: View, hood: int) -> int:
-    """Return the row by which a neighbourhood is shown."""
-    return view.known.members(hood)[0]
+    """Return the row by which a neighbourhood is shown: an askable one if it can be."""
+    rows = view.known.members(hood)
+    return next((row for row in rows if view.is_askable[row]), rows[0])
 
 
 def members(view: View, group: int) -> list[int]:

@@ -64,8 +64,8 @@ def run_ask(job: AskJob, screen: Screen) -> None:
         with screen.notes_of_warnings():
             session.fit()
         writers: list[tuple[Path, Writer]] = [(pairs_out, pairs_writer(session))]
-        labels = session.labels_
-        if job.out is not None and labels is not None:
+        if job.out is not None:
+            labels = session.labels_
             writers.append((job.out, labels_writer(job.out, table, labels)))
         write_all(writers)
         _report(session, [path for path, _ in writers], screen)

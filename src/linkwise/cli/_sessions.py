@@ -13,6 +13,7 @@ from linkwise.cli._outputs import Writer, for_excel, labels_writer, model_writer
 from linkwise.cli._pairs import read_pairs
 from linkwise.cli._screen import Screen, counted
 from linkwise.cli._text_files import TextOptions
+from linkwise.cli._words import in_options
 from linkwise.constraints import Constraints
 
 
@@ -78,16 +79,18 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
     )
     known = None if job.pairs is None else read_pairs(job.pairs, table)
     try:
-        session = Session(
-            features,
-            model,
-            ids=table.ids,
-            log=log_of(job),
-            constraints=None if known is None else _by_id(known, table),
-            random_state=job.seed,
-        )
+        with screen.notes_of_warnings():
+            session = Session(
+                features,
+                model,
+                ids=table.ids,
+                original=table.frame,
+                log=log_of(job),
+                constraints=None if known is None else _by_id(known, table),
+                random_state=job.seed,
+            )
     except LogError as error:
-        raise BadInputError(str(error)) from error
+        raise BadInputError(in_options(str(error))) from error
     return Opened(session, table, shown, preparation)
 
 
@@ -141,9 +144,9 @@ def result_writers(opened: Opened, excel_safe: bool = False) -> dict[str, Writer
     """Return what can be taken along of a session, by the names of its files."""
     session, table = opened.session, opened.table
     writers: dict[str, Writer] = {"pairs.csv": pairs_writer(session, excel_safe)}
-    labels = session.labels_
-    if labels is None:
+    if not session.is_fitted:
         return writers
+    labels = session.labels_
     writers["labels.csv"] = labels_writer(
         Path("labels.csv"), table, labels, session.names, excel_safe
     )

@@ -47,6 +47,8 @@ _OTHER_WORDS = {
     "n_landmarks or working_rows": "n_landmarks",
     "Pass constraints= (pairs) or y= (partial labels).": "No pairs yet? `linkwise ask` "
     "asks for them.",
+    "id_column= or ids=": "--id-column",
+    "ids=range(len(X)) if": "--id-column and a column of the numbers 0, 1, 2, ... if",
 }
 _QUOTES = "\"'"
 _PARAMETER = re.compile(

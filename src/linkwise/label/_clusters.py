@@ -30,9 +30,9 @@ def name_of(session: Any, cluster: int) -> str:
 
 def list_clusters(session: Any, traits: dict[int, list[str]]) -> list[dict[str, Any]]:
     """Return all clusters, the one with most doubt first."""
-    labels = session.labels_
-    if labels is None:
+    if not session.is_fitted:
         return []
+    labels = session.labels_
     found = np.unique(labels[labels >= 0]).tolist()
     features = session.features
     middles = {c: features[labels == c].mean(axis=0) for c in found}
@@ -60,10 +60,9 @@ def list_clusters(session: Any, traits: dict[int, list[str]]) -> list[dict[str, 
 
 def members(session: Any, cluster: int) -> dict[str, list[int]]:
     """Return rows of a cluster: some from its middle, some from its rim."""
-    labels = session.labels_
-    rows = (
-        np.flatnonzero(labels == cluster) if labels is not None else np.array([], int)
-    )
+    rows = np.array([], dtype=int)
+    if session.is_fitted:
+        rows = np.flatnonzero(session.labels_ == cluster)
     if len(rows) == 0:
         raise ValueError(f"There is no cluster {cluster!r}.")
     points = session.features[rows]
@@ -78,11 +77,12 @@ def broken(session: Any) -> tuple[IntArray, IntArray]:
 
     Bit 0: cannot-link; bit 1: the clusters break it.
     """
-    pairs, labels = session.constraints_, session.labels_
+    pairs = session.constraints_
     ends = np.vstack([pairs.must_link, pairs.cannot_link]).astype(np.intp)
     is_cannot = np.arange(len(ends)) >= len(pairs.must_link)
     kinds = is_cannot.astype(np.uint8)
-    if labels is not None and len(ends):
+    if session.is_fitted and len(ends):
+        labels = session.labels_
         together = labels[ends[:, 0]] == labels[ends[:, 1]]
         kinds |= np.where(together == is_cannot, 2, 0).astype(np.uint8)
     return ends, kinds

@@ -77,7 +77,7 @@ class Desk:
         self._traits: dict[int, list[str]] = {}
         self._n_fitted = -1
         self.worker = Worker(session, self.lock, self.tell, self._draw)
-        if session.labels_ is not None:
+        if session.is_fitted:
             self.worker.want()  # the committee of the last time
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class Desk:
             "question": self._as_json(self.question(client) if client else None),
             "conflicts": [self._conflict(c) for c in session.conflicts()],
             "last": self._last(),
-            "clusters": session.labels_ is not None,
+            "clusters": session.is_fitted,
         }
 
     def question(self, client: str) -> Question | None:
@@ -253,9 +253,9 @@ class Desk:
 
     def labels(self) -> tuple[bytes, list[dict[str, Any]]]:
         """Return the place of each row's cluster in the list that comes with it."""
-        labels = self.session.labels_
-        if labels is None:
+        if not self.session.is_fitted:
             return np.full(len(self.rows), NO_LABEL, dtype="<u2").tobytes(), []
+        labels = self.session.labels_
         found, place = np.unique(labels, return_inverse=True)
         place = np.where(labels < 0, NO_LABEL, place).astype("<u2")
         palette = [
