@@ -51,7 +51,7 @@ def as_features(
         return ids, X.astype(np.float64).set_axis(columns, axis=1), columns
     from linkwise.tables import TablePreparation
 
-    return ids, TablePreparation().fit(X).transform(X), columns
+    return ids, TablePreparation().fit_transform(X), columns
 
 
 def _as_ids(names: "pd.Series[Any]", what: str) -> Any:
