@@ -277,9 +277,7 @@ class TestSaving:
     def test_a_file_of_an_earlier_format_says_what_to_do(self, tmp_path):
         path = tmp_path / "model"
         path.write_bytes(b"linkwise model, format 1\n{}\n")
-        with pytest.raises(
-            ModelFileError, match="earlier version .* fit the model"
-        ):
+        with pytest.raises(ModelFileError, match="earlier version .* fit the model"):
             load(path)
 
     def test_what_is_no_model_is_refused(self, tmp_path):
