@@ -32,6 +32,7 @@ from linkwise.kernels._learnt_views import (
     Whitened,
     WithinWhitened,
 )
+from linkwise.kernels._packed import packed_size
 from linkwise.kernels._scaling import random_share
 from linkwise.kernels._spaces import (
     REBUILD_EVERY,
@@ -82,6 +83,7 @@ __all__ = [
     "gram_seconds",
     "in_double",
     "landmark_seconds",
+    "packed_size",
     "random_share",
     "signed",
     "as_input",
