@@ -927,8 +927,13 @@ class TestRun:
 
     def test_stops_when_it_is_enough(self):
         model = KernelCSC(3, n_candidates=20, random_state=0)
-        session = run(Session(X, model), Truth(Y), 500, fit_every=10, stop=True)
-        assert len(session._state.answers) < 300
+        stopped, went_on = (
+            run(Session(X, model), Truth(Y), 500, fit_every=10, stop=stop)
+            for stop in (True, False)
+        )
+        assert stopped.status().enough and stopped.ask() is not None
+        assert went_on.ask() is None
+        assert stopped.status().n_answers < went_on.status().n_answers
 
 
 class Life(RuleBasedStateMachine):

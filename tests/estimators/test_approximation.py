@@ -34,6 +34,8 @@ from linkwise.kernels import (
     PairKernel,
     Precomputed,
     Standardized,
+    gram_seconds,
+    landmark_seconds,
 )
 
 HOWS = ["exact", "landmarks", "working_set", "nystroem"]
@@ -669,6 +671,13 @@ class TestAuto:
         how, why = self.choice(caplog, overlapping.X, overlapping.pairs)
         assert how == "exact"
         assert "72 rows" in why and "by formula" in why
+
+    def test_exact_kernels_are_preferred_while_a_candidate_costs_little(
+        self, caplog, make_problem
+    ):
+        X, _, pairs = make_problem(sizes=(400, 400, 400))
+        assert 10 * landmark_seconds(1200, 10, 3) < gram_seconds(1200) < 0.05
+        assert self.choice(caplog, X, pairs, n_landmarks=10)[0] == "exact"
 
     def test_many_rows_have_landmarks_then_a_working_set(self, caplog, make_problem):
         X, _, pairs = make_problem(sizes=(1700, 1700, 1700))

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
+from linkwise.clustering import kmeans
 from linkwise.estimators._committee import choose, committee_of, contradict
 from linkwise.exceptions import InconsistentConstraintsError
 from linkwise.kernels import RBF, Known, Linear, Standardized
@@ -186,6 +187,43 @@ class TestJudgement:
         flat, _, labels = evaluator(np.array([1.0, 0.0]))
         plain, _, _ = evaluator(np.array([0.0, 1.0]))
         assert plain > 0.95 and flat < 0.8
+
+    def objectives(self, n_clusters, n_groups):
+        """Yield objectives: of what is taken, and of each kind of start."""
+        y = np.arange(20 * n_clusters) % n_clusters
+        is_known = (np.arange(len(y)) < 5 * n_clusters) & (y < n_groups)
+        pairs = Constraints.from_labels(np.where(is_known, y, -1))
+        blind, informed = Constraints().closure(len(y)), pairs.closure(len(y))
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(len(y), 2)) + 2.0 * rng.normal(size=(n_clusters, 2))[y]
+            bank, evaluator = self.evaluator(X, pairs, n_clusters)
+            weights = rng.random(2)
+            space = bank.combine(weights)
+            draws = evaluator._starts.draws[0][:, :1]
+            yield (
+                evaluator.cluster(space, weights).objective,
+                kmeans(space, blind, n_clusters, draws=draws).objective,
+                kmeans(space, informed, n_clusters, draws=draws).objective,
+                kmeans(space, informed, n_clusters).objective,
+            )
+
+    def test_of_many_clusters_the_more_compact_of_two_starts_count(self):
+        found = list(self.objectives(n_clusters=8, n_groups=8))
+        for taken, blind, drawn, paper in found:
+            assert taken in (min(blind, drawn), min(blind, paper))
+        assert 0 < sum(taken < blind for taken, blind, _, _ in found) < len(found)
+
+    def test_of_many_clusters_with_few_groups_none_start_with_the_pairs(self):
+        found = list(self.objectives(n_clusters=8, n_groups=3))
+        assert all(taken == blind for taken, blind, _, _ in found)
+        assert any(blind not in (drawn, paper) for _, blind, drawn, paper in found)
+
+    def test_few_clusters_have_one_start_with_or_without_the_pairs(self):
+        found = list(self.objectives(n_clusters=7, n_groups=7))
+        for taken, blind, drawn, paper in found:
+            assert taken in (blind, drawn, paper)
+        assert any(taken > blind for taken, blind, _, _ in found)
 
     def test_labels_come_in_few_bytes(self, blobs):
         X, _, pairs = blobs

@@ -37,6 +37,7 @@ from linkwise.kernels import (
     WithinWhitened,
 )
 from linkwise.kernels._families import learnt_kernels, rich_kernels
+from linkwise.kernels._packed import packed_size
 from linkwise.kernels._views import BASES
 from linkwise.search import Evaluator, reward_of
 
@@ -256,22 +257,33 @@ class TestMemory:
         assert stored == [True]
 
     @pytest.mark.parametrize(
-        "options",
+        ("kernels", "memory", "how"),
         [
-            {},
-            {"kernels": "rich"},
-            {"selection": "committee"},
+            ("paper", "7.3MB", "landmarks"),
+            ("paper", "7.5MB", "exact"),
+            ("rich", "16MB", "landmarks"),
+            ("rich", "17MB", "exact"),
         ],
     )
-    def test_auto_uses_landmarks_where_matrices_do_not_fit(self, make_problem, options):
+    def test_auto_uses_landmarks_where_matrices_do_not_fit(
+        self, make_problem, kernels, memory, how
+    ):
         X, _, pairs = make_problem(sizes=(200, 200, 200))
-        options = {
-            "kernels": "paper",
-            "selection": "train",
-            "filter": "ratio",
-        } | options
-        model = small(max_memory="7.5MB", n_landmarks=10, n_candidates=3, **options)
-        assert model.fit(X, constraints=pairs).approximation_ in ("exact", "landmarks")
+        # The sum of kernels and, packed, three base matrices for each view.
+        n_views = {"paper": 2, "rich": 5}[kernels]
+        needed = 4 * (600**2 + 3 * n_views * packed_size(600))
+        assert (needed <= float(memory[:-2]) * 1e6) == (how == "exact")
+        options = {"filter": "ratio", "n_landmarks": 10, "n_candidates": 3}
+        model = small(kernels=kernels, max_memory=memory, **options)
+        assert model.fit(X, constraints=pairs).approximation_ == how
+
+    @pytest.mark.parametrize(("cv", "how"), [(0, "exact"), (3, "landmarks")])
+    def test_auto_leaves_memory_for_kernels_of_folds(self, make_problem, cv, how):
+        X, _, pairs = make_problem(sizes=(200, 200, 200))
+        model = SingleKernelCSC(
+            3, kernels="rich", cv=cv, max_memory="20MB", n_landmarks=10, random_state=0
+        )
+        assert model.fit(X, constraints=pairs).approximation_ == how
 
 
 def test_the_defaults_are_rich_kernels_and_a_committee():

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist
 from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import adjusted_rand_score
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 from tests.contracts.space import locked
 from threadpoolctl import threadpool_limits
 
@@ -749,12 +749,38 @@ class TestLearntViews:
         assert self.names("rich", X, one) == expected
         assert self.names("forest", X, one) == self.names("discriminant", X, one) == []
 
-    def test_sparse_data_have_none(self):
+    @pytest.mark.parametrize("name", LEARNT_VIEWS)
+    def test_those_of_sparse_rows_see_a_few_columns_of_rows_of_length_one(
+        self, monkeypatch, name
+    ):
+        monkeypatch.setattr(learnt, "_REDUCED_COLUMNS", 2)
         X, groups = draw()
-        for name in LEARNT_VIEWS:
-            (view,) = learnt_views(name, csr_array(X), Known(groups, 3))
-            assert isinstance(view, Reduced) and view.view == LEARNT_VIEWS[name]
-        assert len(learnt_views("rich", csr_array(X), Known(groups, 3))) == 6
+        X = csr_array(X)
+        known = Known(groups, 3)
+        (view,) = learnt_views(name, X, known)
+        few = normalize(TruncatedSVD(2, random_state=0).fit_transform(X))
+        assert isinstance(view, Reduced) and view.view == LEARNT_VIEWS[name]
+        expected, _ = points_of(LEARNT_VIEWS[name], few, groups)
+        found, fitted = points_of(view, X, groups)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        new = X[:5].toarray()
+        np.testing.assert_array_equal(
+            fitted.transform(new).plain(), fitted.transform(csr_array(new)).plain()
+        )
+
+    def test_sparse_rows_have_angles_besides_however_few_their_columns(self):
+        X, groups = draw()
+        found = learnt_views("rich", csr_array(X), Known(groups, 3))
+        views = [WithinWhitened(), ForestVotes(), Diffusion()]
+        assert [view.view for view in found] == [
+            *views,
+            *(Unit(), Unit("half"), Unit("within")),
+        ]
+
+    @pytest.mark.parametrize("name", ["rich", *LEARNT_VIEWS])
+    def test_sparse_rows_that_are_all_equal_have_none(self, name):
+        _, groups = draw()
+        assert learnt_views(name, csr_array(np.ones((N, 4))), Known(groups, 3)) == []
 
     def test_two_rows_have_none(self):
         X, _ = draw()

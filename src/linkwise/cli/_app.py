@@ -218,7 +218,7 @@ def cluster(
             "--clusters",
             "-k",
             metavar="K",
-            help="Number of clusters; auto: as many as satisfy the most pairs, up to "
+            help="Number of clusters; auto: the number that the pairs speak for, up to "
             "ten (with --method kernel).",
         ),
     ],

@@ -13,6 +13,7 @@ from linkwise.kernels import (
     Precomputed,
     gram_seconds,
     landmark_seconds,
+    packed_size,
 )
 
 log = logging.getLogger("linkwise")
@@ -80,9 +81,9 @@ def _views_of(kernels):
 def _best(model, given, kernels):
     n, k, q = given.closure.n_samples, model.n_clusters, model.n_landmarks
     exact, landmarks = gram_seconds(n), landmark_seconds(n, min(q, n), k)
-    # The combined matrix and, packed in half the memory, those of the views.
+    # The combined matrix and, packed in about half the memory, those of the views.
     n_views = 2 + len(_views_of(kernels))
-    needed = 4.0 * (1 + _BASES_PER_VIEW * n_views / 2) * n**2
+    needed = 4.0 * (n**2 + _BASES_PER_VIEW * n_views * packed_size(n))
     limit = parse_bytes(model.max_memory)
     if np.isfinite(limit):
         limit *= 1.0 - model._share_for_held_out()

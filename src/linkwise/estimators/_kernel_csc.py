@@ -52,8 +52,8 @@ class KernelCSC(KernelSearchClusterer):
     ----------
     n_clusters : int, "auto" or range, default=8
         Number of clusters. Of a range, or with "auto" of all up to ten that the pairs
-        allow, the number is taken under which candidates satisfy the most pairs: each
-        gets a small search of its own.
+        allow, the number is taken under which the pairs are least likely to hold by
+        chance: each gets a small search of its own.
     kernels : "paper", "rich", "precomputed", list or KernelBank, default="rich"
         The base kernels. "paper": 62 Gaussian, Laplacian, polynomial, sigmoid and
         linear kernels on the raw and on the standardised data. "rich": most of these,

@@ -39,6 +39,7 @@ from linkwise.kernels._learnt_views import (
     Whitened,
     WithinWhitened,
 )
+from linkwise.kernels._packed import packed_size
 from linkwise.kernels._scaling import random_share
 from linkwise.kernels._spaces import (
     REBUILD_EVERY,
@@ -94,6 +95,7 @@ __all__ = [
     "landmark_seconds",
     "need",
     "need_type",
+    "packed_size",
     "random_share",
     "signed",
     "as_input",
