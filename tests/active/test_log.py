@@ -5,8 +5,11 @@ import errno
 import json
 import os
 import stat
+import subprocess
+import sys
 import tracemalloc
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -235,7 +238,7 @@ def test_bombs_are_refused_in_little_memory(tmp_path, line):
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps(FIRST) + "\n" + line + "\n")
     tracemalloc.start()
-    with pytest.raises(LogError, match="line 2, does not fit"):
+    with pytest.raises(LogError, match="line 2, is no event"):
         Log(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -263,3 +266,12 @@ def test_events_that_belong_together_are_on_disk_together_or_not_at_all(path):
         assert log.last_of("second") == 2
     with Log(path) as log:
         assert len(log.events) == 4 and log.last_of("second") == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux")
+def test_mutated_logs_are_opened_or_refused_in_little_memory():
+    script = Path(__file__).parents[2] / "benchmarks" / "fuzz_logs.py"
+    command = [sys.executable, script, "--files", "30", "--seed", "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "opened, joined" in done.stdout and "refused, not joined" in done.stdout

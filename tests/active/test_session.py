@@ -668,6 +668,11 @@ class TestFit:
             assert session.n_answers == 3 and session.status().n_lost == 0
             assert (session.labels_[:45] >= 0).all()
 
+    def test_half_of_a_character_is_a_name(self):
+        session = session_of()
+        session.tell((0, 1), "same", who="\ud800")
+        assert session.history["who"].tolist() == ["\ud800"]
+
     def test_numbers_of_any_kind_are_names(self, tmp_path):
         log = tmp_path / "log.jsonl"
         for ids in (np.array([*map(np.int64, range(45))], object), range(45)):

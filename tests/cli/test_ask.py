@@ -135,6 +135,40 @@ def test_errors(linkwise, flowers, arguments, code, message):
     assert not os.path.exists("flowers.linkwise.jsonl")
 
 
+def test_rows_without_ids_are_found_in_another_order(linkwise, flowers):
+    frame = pd.read_csv("flowers.csv").drop(columns="name")
+    frame.to_csv("flowers.csv", index=False)
+    options = ("--candidates", "20", "--clusters", "3", "--json")
+    ask(linkwise, *options, answers="y\nn\nu\n" * 3)
+    pairs = pd.read_csv("flowers.pairs.csv")
+    expected = {
+        frozenset(map(tuple, frame.iloc[[i, j]].values))
+        for i, j in pairs[["i", "j"]].values
+    }
+    order = np.random.default_rng(0).permutation(N)
+    later = pd.concat([frame.iloc[order], frame.iloc[:1].assign(width="?")])
+    later.to_csv("flowers.csv", index=False)
+    done = ask(linkwise, *options)
+    assert done.exit_code == 0 and "set aside" not in done.stdout
+    pairs = pd.read_csv("flowers.pairs.csv")
+    later = frame.iloc[order]
+    found = {
+        frozenset(map(tuple, later.iloc[[i, j]].values))
+        for i, j in pairs[["i", "j"]].values
+    }
+    assert found == expected
+    # The row of a question has another value now, then all of them have.
+    at = int(pairs["i"][0])
+    later = later.reset_index(drop=True)
+    later.loc[at, "length"] += 1.0
+    later.to_csv("flowers.csv", index=False)
+    notes = " ".join(json.loads(ask(linkwise, *options).stdout)["warnings"])
+    assert "answers are set aside" in notes and "--id-column" in notes
+    later.assign(length=later["length"] * 2).to_csv("flowers.csv", index=False)
+    done = ask(linkwise, *options)
+    assert done.exit_code == 3 and "a column of the numbers 0, 1, 2" in done.stderr
+
+
 def test_another_file_is_no_log(linkwise, flowers):
     done = ask(linkwise, *BASE, "--log", "flowers.csv")
     assert done.exit_code == 3 and "no event of a session" in done.stderr

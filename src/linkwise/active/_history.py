@@ -24,7 +24,9 @@ def history_of(events: list[dict[str, Any]], state: State) -> pd.DataFrame:
         row["now"] = _now(state, number, event) if row["active"] else "undone"
         row["note"] = state.notes.get(number, "")
         rows.append(row)
-    return pd.DataFrame(rows).reindex(columns=_COLUMNS)
+    # Objects: a name that is half of a character is no text for pandas.
+    table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
+    return table.astype({"event": int, "active": bool})
 
 
 def _ends(events: list[dict[str, Any]], event: dict[str, Any]) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def _parse(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
         except (json.JSONDecodeError, UnicodeDecodeError):
             if number > len(lines) and events:
                 break  # it was not written to its end
-            raise _unfit(path, number, f"this is no event: {line[:60]!r}") from None
+            raise _unfit(path, number, repr(line[:60])) from None
         except LogError:
             raise
         except ValueError as error:
@@ -187,8 +187,8 @@ def _check_first(event: Any, path: Path) -> None:
 
 def _unfit(path: Path, number: int, why: str) -> LogError:
     return LogError(
-        f"{path}, line {number}, does not fit a session: {why}. Mend the line, or give "
-        "another file."
+        f"{path}, line {number}, is no event of a session: {why}. Mend the line, or "
+        "give another file."
     )
 
 

@@ -74,7 +74,8 @@ class Session(Asking, Clusters, Corrections):
         Clusters the rows, such as ``KernelCSC(5)``; with ``n_clusters="auto"`` there
         are as many clusters as groups were found that differ.
     askable : array-like, optional
-        Rows that may be asked about, as numbers or as a mask; all by default.
+        Rows that may be asked about, as numbers or as a mask; all by default. Answers
+        and ``constraints`` may name others.
     log : path-like, optional
         File of the events; a session that was there before goes on.
     id_column : str, optional

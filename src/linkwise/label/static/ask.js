@@ -155,7 +155,7 @@ function counters(state) {
   const parts = [counted(status.n_answers, "answer"), `${state.follow.toLocaleString("en")} pairs follow from them`, `${status.n_unsure} unsure`,
     `${counted(status.n_groups, "group")} that differ`];
   if (state.conflicts.length) parts.push(`${counted(state.conflicts.length, "contradiction")} open`);
-  if (status.n_lost) parts.push(`${counted(status.n_lost, "answer")} about rows that are gone`);
+  if (status.n_lost) parts.push(`${counted(status.n_lost, "answer")} about rows that are gone or have changed`);
   return el("p", { class: "counters" }, parts.join(" · "));
 }
 

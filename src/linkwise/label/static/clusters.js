@@ -65,7 +65,7 @@ async function correct(values) {
     choose([], false);
     if (values.kind === "merge") other = null;
     if (values.kind === "split") other = result.cluster;
-    message = { merge: "Merged.", split: "Split off.", move: "Moved.", confirm: "Confirmed." }[values.kind] + " It stays so over all refits; undo takes it back.";
+    message = { merge: "Merged; earlier answers that they differ no longer count.", split: "Split off.", move: "Moved.", confirm: "Confirmed." }[values.kind] + " It stays so over all refits; undo takes it back.";
     say(message);
     store.set(state);
   } catch (error) {
