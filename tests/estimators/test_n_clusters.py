@@ -204,7 +204,7 @@ def test_pairs_may_come_with_the_estimator(blobs):
     given = small(3).fit(X, constraints=pairs)
     assert_array_equal(own.labels_, given.labels_)
     assert_array_equal(clone(own).fit_predict(X), own.labels_)
-    other = Constraints.sample(np.arange(len(X)) % 3, 30, random_state=0)
+    other = Constraints.sample(np.arange(len(X)) % 3, 29, random_state=0)
     assert_array_equal(
         small(3, constraints=pairs).fit(X, constraints=other).labels_,
         small(3).fit(X, constraints=other).labels_,

@@ -132,6 +132,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "disbelieved": _look_again(model, table),
         "clusters": n_clusters,
         "cluster_sizes": cluster_sizes(model.labels_, n_clusters),
+        "by_chance": getattr(model, "by_chance_", None),
+        "p_value": getattr(model, "p_value_", None),
         "method": job.method,
         "approximation": model.approximation_,
         "chosen": chosen_parts(model),
@@ -306,6 +308,9 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
     elif dropped:
         left_out = f"{counted(dropped, 'pair')} left out (the lighter)"
         sections.insert(_after(sections, "pairs"), ("conflicts", [left_out]))
+    if values["by_chance"]:
+        chance = f"no better than shuffled pairs (p = {values['p_value']:.2g})"
+        sections.insert(_after(sections, "satisfied"), ("by chance", [chance]))
     if values["model"]:
         sections.append(("model", [values["model"]]))
     if values["report"]:
