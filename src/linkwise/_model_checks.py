@@ -105,6 +105,9 @@ def _check_preparation(preparation: TablePreparation, n_features: int) -> None:
             _check_categories(part)
         if type(part) is TfidfVectorizer and hasattr(part, "vocabulary_"):
             _check_vocabulary(part)
+        if hasattr(part, "tsvd_"):  # the encoder of a text
+            n_words = len(part.vectorizer_.vocabulary_)
+            check_array(part.tsvd_.components_, (None, n_words), "columns of words")
     gaps = [preparation._medians, preparation._filling]
     n_filled = sum(check_array(values, (None,), "medians")[0] for values in gaps)
     need(n_filled == n_features, f"{n_filled} columns of {n_features} have medians")
