@@ -112,14 +112,19 @@ def _count_nodes(part: Any, sizes: dict[int, int], found: set[tuple[str, str]]) 
     all with one id are equally large, reading takes no longer than the schema is long,
     and no part is inside itself.
     """
-    if isinstance(part, list):
-        return sum(_count_nodes(entry, sizes, found) for entry in part)
-    if not isinstance(part, dict):
-        return 0
-    inside, content = list(part.values()), part.get("content")
-    if part.get("__loader__") == "DictNode" and isinstance(content, dict):
-        inside = [part.get("key_types"), list(content.values())]  # keys may be any
-    n_nodes = _count_nodes(inside, sizes, found)
+    if type(part) is list:
+        inside = part
+    elif part.get("__loader__") == "DictNode" and type(part.get("content")) is dict:
+        inside = [part.get("key_types"), *part["content"].values()]  # keys may be any
+    else:
+        inside = part.values()
+    n_nodes = sum(
+        _count_nodes(entry, sizes, found)
+        for entry in inside
+        if type(entry) is dict or type(entry) is list
+    )
+    if type(part) is list:
+        return n_nodes
     # Of a part with an id that is known, skops reads nothing else.
     if "__loader__" not in part and "__id__" not in part:
         return n_nodes

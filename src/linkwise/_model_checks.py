@@ -1,7 +1,7 @@
 """A model that comes from a file, checked before it is used.
 
-What compiled code would follow beyond its arrays is checked one by one; then the model
-has to predict one row.
+What compiled code would follow beyond its arrays is checked one by one; then a model
+with a kernel has to predict one row.
 """
 
 import warnings
@@ -47,7 +47,8 @@ def check_model(own: Any, preparation: TablePreparation | None) -> None:
     if isinstance(seed, np.random.RandomState):
         place = seed.get_state(legacy=False)["state"]["pos"]
         need(0 <= place <= _TWISTER_SIZE, "random_state has no such place")
-    _try(own, sizes, n_clusters)
+    if not isinstance(own, MahalanobisCSC):  # of which nothing is left to try
+        _try(own, sizes, n_clusters)
     if preparation is not None:
         _check_preparation(preparation, *sizes)
 
@@ -84,12 +85,10 @@ def _check_labels(own: Any, n_clusters: int) -> None:
 
 def _try(own: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
     """Predict one row of zeros: whatever else is wrong shows here and not later."""
-    entries, points = [], []
-    if not isinstance(own, MahalanobisCSC):
-        entries, points = own._kernel._entries, own._kernel._views.points
-    if any(getattr(entry.kernel, "cross", 0) is None for entry in entries):
+    kernel = own._kernel
+    if any(getattr(entry.kernel, "cross", 0) is None for entry in kernel._entries):
         return  # a Gram matrix without the values of new rows cannot predict
-    is_sparse = any(issparse(p.values) for p in points)
+    is_sparse = any(issparse(points.values) for points in kernel._views.points)
     rows = [csr_array((1, n)) if is_sparse else np.zeros((1, n)) for n in sizes]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,6 +104,9 @@ def _check_preparation(preparation: TablePreparation, n_features: int) -> None:
             _check_categories(part)
         if type(part) is TfidfVectorizer and hasattr(part, "vocabulary_"):
             _check_vocabulary(part)
+        if hasattr(part, "tsvd_"):  # the encoder of a text
+            n_words = len(part.vectorizer_.vocabulary_)
+            check_array(part.tsvd_.components_, (None, n_words), "columns of words")
     for note in preparation.columns_:
         need_type(note, "what is known of a column", ColumnNote)
         need_type(note.reading, "how a column is read", Reading)

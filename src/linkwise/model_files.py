@@ -218,7 +218,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _checked(model: Any, frames: dict[str, Any]) -> Any:
     """Return a model that was read, with its tables; raise if it cannot be used."""
     own = _clusterer(model)
-    if own is None:
+    # A folder of joblib's is none of a stranger's business: what is in it can run code.
+    if own is None or getattr(model, "memory", None) is not None:
         raise ValueError(f"{type(model).__name__} is no model of linkwise.")
     for name, columns in frames.items():
         if hasattr(own, name):
@@ -236,7 +237,7 @@ def _short(text: Any) -> str:
 
 def _clusterer(model: Any) -> Any:
     """Return the clusterer of a model or of a pipeline, None if there is none."""
-    if isinstance(model, Pipeline) and len(model) == 2 and model.memory is None:
+    if isinstance(model, Pipeline) and len(model) == 2:
         is_table = isinstance(model[0], TablePreparation)
         return model[1] if is_table and isinstance(model[1], _MODELS) else None
     return model if isinstance(model, _MODELS) else None
@@ -284,12 +285,12 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
                 "can run code: if you trust this one, read it with joblib.load."
             )
         header = _header(path, file.readline(_MAX_HEADER))
-        n_bytes, size = os.fstat(file.fileno()).st_size - file.tell(), header["bytes"]
-        if n_bytes != size:
-            raise ModelFileError(
-                f"{path} is damaged: it has {n_bytes:,} bytes of {size:,}."
-            )
         content = file.read()
+    if len(content) != header["bytes"]:
+        wanted = _short(f"{header['bytes']:,}")
+        raise ModelFileError(
+            f"{path} is damaged: it has {len(content):,} bytes of {wanted}."
+        )
     if hashlib.sha256(content).hexdigest() != header["sha256"]:
         raise ModelFileError(f"{path} is damaged: its checksum is not as it was.")
     return header, content
