@@ -86,8 +86,15 @@ class Naming:
         rename: Rename | None = None
         for number, event in enumerate(events):
             if number in contents:
-                rename = self._renaming(number, event, contents[number])
-            found.append(event if rename is None else _renamed(event, rename))
+                content = contents[number]
+                rename = self._renaming(number, event, content)
+                # Not as many as the event says: it may say anything.
+                names = event.get("names") if content is None else range(len(content))
+                if rename is not None:
+                    event = {**event, "names": [rename(name) for name in names or ()]}
+            elif rename is not None:
+                event = _renamed(event, rename)
+            found.append(event)
         return found
 
     def _renaming(
@@ -103,13 +110,10 @@ class Naming:
         places = matched_rows(content, self.digests)
         if not self.are_given and np.array_equal(places, np.arange(len(places))):
             return None
-        names: list[Any] = [
-            self.ids[place] if place >= 0 else Gone(name, number)
-            for name, place in enumerate(places.tolist())
-        ]
-        if self.ids.dtype.kind == "i":
-            names = [n if isinstance(n, Gone) else int(n) for n in names]
-        known = dict(enumerate(names))
+        ids = self.ids.tolist()
+        known = {
+            name: ids[place] for name, place in enumerate(places.tolist()) if place >= 0
+        }
         return lambda name: known.get(name, Gone(name, number))
 
     def other_names(self, events: list[dict[str, Any]]) -> dict[Any, int]:
@@ -171,11 +175,7 @@ def _renamed(event: dict[str, Any], rename: Rename) -> dict[str, Any]:
             found[side] = rename(event[side])
     if "pairs" in event:
         found["pairs"] = [(rename(i), rename(j), same) for i, j, same in event["pairs"]]
-    if event["event"] in ("session", "rows"):
-        names = event.get("names")
-        names = range(event["rows"]) if names is None else names
-        found["names"] = [rename(name) for name in names]
-    elif "rows" in event:
+    if "rows" in event:
         found["rows"] = [rename(name) for name in event["rows"]]
     return found
 
