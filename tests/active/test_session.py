@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -251,7 +252,7 @@ class TestCorrections:
         assert len(set(session.labels_)) == 3 and second in session.labels_
 
     @pytest.mark.parametrize("n_clusters", [4, "auto"])
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", range(2))
     def test_merging_clusters_that_answers_say_differ_costs_no_third(
         self, n_clusters, seed
     ):
@@ -835,6 +836,24 @@ class TestRowsWithoutIds:
         with Session(X[::-1], FIXED, log=log) as session:
             assert session.answers == {1: (44, 43, True), 2: (6, 5, False)}
             np.testing.assert_array_equal(session.labels_[5:], labels[::-1])
+
+    def test_a_log_of_very_many_rows_is_opened_in_little_memory(self, tmp_path):
+        log = tmp_path / "log.jsonl"
+        with session_of(log=log) as session:
+            session.tell((0, 1), "same")
+        first, *lines = log.read_text().splitlines(keepends=True)
+        old = {**json.loads(first), "rows": 30_000_000, "content": None}
+        new = {**json.loads(first), "event": "rows"}
+        del new["schema"]
+        rest = [json.dumps(event) + "\n" for event in (old, new)]
+        log.write_text("".join([rest[0], *lines, rest[1]]))
+        for rows in (X, X[::-1]):
+            tracemalloc.start()
+            with Session(rows, FIXED, log=log) as session:
+                assert session.n_answers == 1
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert peak < 20 * 2**20
 
     def test_logs_of_people_with_rows_in_another_order_are_joined(self, tmp_path):
         log, order = tmp_path / "log.jsonl", np.arange(45)[::-1]

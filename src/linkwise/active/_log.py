@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import os
+import reprlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -180,8 +181,8 @@ def _check_first(event: Any, path: Path) -> None:
         raise LogError(f"{path} does not begin as the log of a session does.")
     if event.get("schema") != SCHEMA:
         raise LogError(
-            f"{path} has schema {event.get('schema')!r}; this version of linkwise "
-            f"reads {SCHEMA}."
+            f"{path} has schema {reprlib.repr(event.get('schema'))}; this version of "
+            f"linkwise reads {SCHEMA}."
         )
 
 

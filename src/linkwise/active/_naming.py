@@ -1,25 +1,19 @@
 """Names of rows in a log, and where these rows are now."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
-from scipy import sparse
-from sklearn.utils import gen_batches
 
-from linkwise._typing import IntArray
-from linkwise.active._log import digest_of
+from linkwise.active._log import LogError, digest_of
 from linkwise.active._packed import pack_digests, unpack_digests
+from linkwise.active._row_digests import Digests, matched_rows, row_digests
 
-Digests = npt.NDArray[np.uint64]
 Rename = Callable[[Any], Any]
-
-# Cells that are looked at together: they fit the cache of a core.
-_CELLS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -86,8 +80,15 @@ class Naming:
         rename: Rename | None = None
         for number, event in enumerate(events):
             if number in contents:
-                rename = self._renaming(number, event, contents[number])
-            found.append(event if rename is None else _renamed(event, rename))
+                content = contents[number]
+                rename = self._renaming(number, event, content)
+                # Not as many as the event says: it may say anything.
+                names = event.get("names") if content is None else range(len(content))
+                if rename is not None:
+                    event = {**event, "names": [rename(name) for name in names or ()]}
+            elif rename is not None:
+                event = _renamed(event, rename)
+            found.append(event)
         return found
 
     def _renaming(
@@ -103,13 +104,10 @@ class Naming:
         places = matched_rows(content, self.digests)
         if not self.are_given and np.array_equal(places, np.arange(len(places))):
             return None
-        names: list[Any] = [
-            self.ids[place] if place >= 0 else Gone(name, number)
-            for name, place in enumerate(places.tolist())
-        ]
-        if self.ids.dtype.kind == "i":
-            names = [n if isinstance(n, Gone) else int(n) for n in names]
-        known = dict(enumerate(names))
+        ids = self.ids.tolist()
+        known = {
+            name: ids[place] for name, place in enumerate(places.tolist()) if place >= 0
+        }
         return lambda name: known.get(name, Gone(name, number))
 
     def other_names(self, events: list[dict[str, Any]]) -> dict[Any, int]:
@@ -171,98 +169,53 @@ def _renamed(event: dict[str, Any], rename: Rename) -> dict[str, Any]:
             found[side] = rename(event[side])
     if "pairs" in event:
         found["pairs"] = [(rename(i), rename(j), same) for i, j, same in event["pairs"]]
-    if event["event"] in ("session", "rows"):
-        names = event.get("names")
-        names = range(event["rows"]) if names is None else names
-        found["names"] = [rename(name) for name in names]
-    elif "rows" in event:
+    if "rows" in event:
         found["rows"] = [rename(name) for name in event["rows"]]
     return found
 
 
-def matched_rows(then: Digests, now: Digests) -> IntArray:
-    """Return where each row of then is now, -1 if it is not there.
+def check_found(
+    path: Path | None,
+    events: list[dict[str, Any]],
+    then: dict[str, Any],
+    now: dict[str, Any],
+) -> None:
+    """Say which answers of a log are set aside because rows are not recognised.
 
-    Of equal rows, the first of then is the first of now.
+    ``then`` and ``now`` are the last event about rows, and the next one.
 
-    Examples
-    --------
-    >>> then, now = np.array([5, 7, 5, 9]), np.array([9, 5, 5])
-    >>> matched_rows(then, now).tolist()
-    [1, -1, 2, 0]
+    Raises
+    ------
+    LogError
+        If no answer is left.
     """
-    order, own = np.argsort(then, kind="stable"), np.argsort(now, kind="stable")
-    then, now = then[order], now[own]
-    place = np.searchsorted(now, then) + np.arange(len(then))
-    place -= np.searchsorted(then, then)
-    is_there = place < np.searchsorted(now, then, side="right")
-    found = np.full(len(then), -1)
-    found[order[is_there]] = own[place[is_there]]
-    return found
-
-
-def row_digests(rows: Any) -> Digests:
-    """Return a number for each row, the same for equal rows in any order or company.
-
-    Numbers are equal whatever their types, and so are numbers and texts that are read
-    as such: one odd cell makes texts of a whole column.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"a": [1, 2], "b": ["x", "3.0"]})
-    >>> other = pd.DataFrame({"a": ["2", "oops"], "b": [3, 5]})
-    >>> bool(row_digests(frame)[1] == row_digests(other)[0])
-    True
-    """
-    found = np.zeros(rows.shape[0], dtype=np.uint64)
-    if sparse.issparse(rows):
-        rows = rows.tocsr().copy()
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        np.add.at(found, row, _mixed(_bits(rows.data) + _salts(rows.indices)))
-        return _mixed(found)
-    salts = _salts(np.arange(rows.shape[1]))
-    for block in gen_batches(len(found), max(1, _CELLS_AT_ONCE // rows.shape[1])):
-        part = rows.iloc[block] if isinstance(rows, pd.DataFrame) else rows[block]
-        found[block] = _mixed(_cells(part) + salts).sum(axis=1)
-    return _mixed(found)
-
-
-def _salts(columns: IntArray) -> Digests:
-    """Return numbers by which equal cells of different columns differ."""
-    return _mixed(columns.astype(np.uint64) + np.uint64(1))
-
-
-def _mixed(numbers: Digests) -> Digests:
-    """Return numbers whose bits all depend on all bits of others (splitmix64)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
-
-
-def _cells(rows: Any) -> Any:
-    """Return cells as 64 bits each."""
-    if not isinstance(rows, pd.DataFrame):
-        return _bits(np.asarray(rows))
-    if all(pd.api.types.is_numeric_dtype(kind) for kind in rows.dtypes):
-        return _bits(rows.to_numpy(dtype=np.float64, na_value=np.nan))
-    columns = [_column_cells(rows.iloc[:, at]) for at in range(rows.shape[1])]
-    return np.column_stack(columns)
-
-
-def _column_cells(column: "pd.Series[Any]") -> Any:
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        return _bits(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    column, is_there = column.astype(object), column.notna()
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-    texts = column.where(is_there, "").astype(str).to_numpy(dtype=object)
-    is_text = np.isnan(numbers) & is_there.to_numpy()
-    return np.where(is_text, pd.util.hash_array(texts), _bits(numbers))
-
-
-def _bits(numbers: Any) -> Any:
-    """Return numbers as their 64 bits; there is one zero, and one gap."""
-    found = np.asarray(numbers, dtype=np.float64) + 0.0
-    found[np.isnan(found)] = np.nan
-    return found.view(np.uint64)
+    answers = [e for e in events if e["event"] in ("answer", "conflict")]
+    n_all = len(answers)
+    n_gone = sum(any(isinstance(e[side], Gone) for side in "ij") for e in answers)
+    if n_gone > 0 and n_gone == n_all and then.get("content") is None:
+        raise LogError(
+            f"{path}: its {n_all} answers name rows by ids, and the data have none. "
+            "Give the ids: id_column= or ids=."
+        )
+    if n_gone > 0 and n_gone == n_all:
+        columns = "" if then["columns"] == now["columns"] else " and other columns"
+        raise LogError(
+            f"{path}: none of its {n_all} answers is about rows of these data, which "
+            f"have other values{columns}. Without ids, rows are known by their values. "
+            "Open the log with the data of then, or with ids=range(len(X)) if these "
+            "are the same rows in the same order."
+        )
+    if n_gone > 0:
+        warnings.warn(
+            f"{path}: {n_gone} of {n_all} answers are set aside. Their rows are gone "
+            "or have other values, and rows without ids are known by their values. "
+            "Rows that have ids are found by them: id_column= or ids=.",
+            stacklevel=4,
+        )
+    elif n_all > 0 and now["content"] and then.get("content") is None:
+        warnings.warn(
+            f"{path} does not say what is in its rows: its {n_all} answers are taken "
+            "to be about the same row numbers. From now on it does, and rows are found "
+            "again in any order.",
+            stacklevel=4,
+        )

@@ -135,6 +135,11 @@ def _is_answer(value: Any, so_far: Checker) -> bool:
     )
 
 
+def _is_change(value: Any, so_far: Checker) -> bool:
+    is_two = isinstance(value, list | tuple) and len(value) == 2
+    return is_two and _is_answer(value[0], so_far) and _SAID.is_fit(value[1], so_far)
+
+
 def _are_labels(value: Any, so_far: Checker) -> bool:
     """Tell whether a text stands for one label for each row, without keeping them."""
     n_labels = 0
@@ -252,8 +257,3 @@ _KINDS: dict[Any, tuple[dict[str, _Field], dict[str, _Field]]] = {
     "redo": ({"n": _whole(1, _MAX_ROWS)}, {"of": _EVENT}),
 }
 _KEYS = {key for kind in _KINDS.values() for fields in kind for key in fields}
-
-
-def _is_change(value: Any, so_far: Checker) -> bool:
-    is_two = isinstance(value, list | tuple) and len(value) == 2
-    return is_two and _is_answer(value[0], so_far) and _SAID.is_fit(value[1], so_far)

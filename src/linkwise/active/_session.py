@@ -1,7 +1,6 @@
 """A session: it asks about pairs, learns from answers and says when it is enough."""
 
 import os
-import warnings
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from linkwise.active._fitting import last_step
 from linkwise.active._history import history_of
 from linkwise.active._judges import Judges
 from linkwise.active._log import SCHEMA, Log, LogError
-from linkwise.active._naming import Gone, Naming
+from linkwise.active._naming import Naming, check_found
 from linkwise.active._people import Agreement, agreement_of, answers_of
 from linkwise.active._state import (
     MEANING,
@@ -184,45 +183,8 @@ class Session(Asking, Clusters, Corrections):
             seed = self.random_state
             self._do(event="session", schema=SCHEMA, seed=seed, **rows)
         elif not is_known:
-            self._check_found(known[-1], rows)
+            check_found(self.log.path, self.log.events, known[-1], rows)
             self._do(event="rows", **rows)
-
-    def _check_found(self, then: dict[str, Any], now: dict[str, Any]) -> None:
-        """Say which answers are set aside because their rows are not recognised."""
-        answers = [e for e in self.log.events if e["event"] in ("answer", "conflict")]
-        n_all = len(answers)
-        n_gone = sum(
-            isinstance(event["i"], Gone) or isinstance(event["j"], Gone)
-            for event in answers
-        )
-        columns = "" if then["columns"] == now["columns"] else " and other columns"
-        if n_gone > 0 and n_gone == n_all and then.get("content") is None:
-            raise LogError(
-                f"{self.log.path}: its {n_all} answers name rows by ids, and the data "
-                "have none. Give the ids: id_column= or ids=."
-            )
-        if n_gone > 0 and n_gone == n_all:
-            raise LogError(
-                f"{self.log.path}: none of its {n_all} answers is about rows of these "
-                f"data, which have other values{columns}. Without ids, rows are known "
-                "by their values. Open the log with the data of then, or with "
-                "ids=range(len(X)) if these are the same rows in the same order."
-            )
-        if n_gone > 0:
-            warnings.warn(
-                f"{self.log.path}: {n_gone} of {n_all} answers are set aside. Their "
-                "rows are gone or have other values, and rows without ids are known by "
-                "their values. Rows that have ids are found by them: id_column= or "
-                "ids=.",
-                stacklevel=4,
-            )
-        elif n_all > 0 and now["content"] and then.get("content") is None:
-            warnings.warn(
-                f"{self.log.path} does not say what is in its rows: its {n_all} "
-                "answers are taken to be about the same row numbers. From now on it "
-                "does, and rows are found again in any order.",
-                stacklevel=4,
-            )
 
     def _write(self, **event: Any) -> int:
         """Put an event on disk; return its number."""

@@ -315,10 +315,11 @@ def neighbourhoods(view: View) -> tuple[list[int], list[int]]:
     groups = dict.fromkeys([first, *known.groups()])
     for rows in sorted(view.closed):
         groups |= dict.fromkeys(known.group_of(row) for row in rows)
-    # Groups that can be asked about come first: others must not take their places.
-    groups = dict.fromkeys(
-        sorted(groups, key=lambda group: not view.is_askable[founder(view, group)])
-    )
+    if len(view.rows) < len(view.features):
+        # Groups that can be asked about come first: others must not take their places.
+        groups = dict.fromkeys(
+            sorted(groups, key=lambda group: not view.is_askable[founder(view, group)])
+        )
     hoods = apart(known, groups, view.n_clusters)
     waiting = [group for group in groups if group not in hoods]
     return hoods, [g for g in waiting if not _is_placed(view, g, hoods)]
