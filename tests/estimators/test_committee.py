@@ -206,7 +206,7 @@ class TestJudgement:
         is_known = (np.arange(len(y)) < 5 * n_clusters) & (y < n_groups)
         pairs = Constraints.from_labels(np.where(is_known, y, -1))
         blind, informed = Constraints().closure(len(y)), pairs.closure(len(y))
-        for seed in range(12):
+        for seed in range(8, 20):
             rng = np.random.default_rng(seed)
             X = rng.normal(size=(len(y), 2)) + 2.0 * rng.normal(size=(n_clusters, 2))[y]
             bank, evaluator = self.evaluator(X, pairs, n_clusters)
@@ -220,8 +220,9 @@ class TestJudgement:
                 kmeans(space, informed, n_clusters).objective,
             )
 
-    def test_of_many_clusters_the_more_compact_of_two_starts_count(self):
-        found = list(self.objectives(n_clusters=8, n_groups=8))
+    @pytest.mark.parametrize("n_groups", [4, 8])
+    def test_of_many_clusters_the_more_compact_of_two_starts_count(self, n_groups):
+        found = list(self.objectives(n_clusters=8, n_groups=n_groups))
         for taken, blind, drawn, paper in found:
             assert taken in (min(blind, drawn), min(blind, paper))
         assert 0 < sum(taken < blind for taken, blind, _, _ in found) < len(found)
@@ -236,6 +237,19 @@ class TestJudgement:
         for taken, blind, drawn, paper in found:
             assert taken in (blind, drawn, paper)
         assert any(taken > blind for taken, blind, _, _ in found)
+        assert any(taken not in informed for taken, _, *informed in found)
+
+    def test_plain_kmeans_is_the_most_compact_of_several(self, blobs):
+        X, _, pairs = blobs
+        bank, evaluator = self.evaluator(X, pairs, 7)
+        space = bank.combine(np.array([0.0, 1.0]))
+        found = [
+            kmeans(space, Constraints().closure(len(X)), 7, draws=draws).objective
+            for draws in evaluator._starts.draws
+        ]
+        assert found[0] > min(found)
+        taken = evaluator.cluster(space, np.array([0.0, 1.0]))
+        assert taken.objective == min(found)
 
     def test_labels_come_in_few_bytes(self, blobs):
         X, _, pairs = blobs
@@ -255,6 +269,8 @@ class TestJudgement:
         judge = GivenPairs(pairs)
         assert judge(np.array([0, 0, 1, 1])) == pytest.approx(2 / 4)
         assert judge.n_pairs == pytest.approx(16 / 6)
+        of_five_rows = Constraints(list(combinations(range(5), 2)))
+        assert GivenPairs(of_five_rows).n_pairs == 5.0
         balanced = GivenPairs(pairs, "balanced")
         assert balanced(np.array([0, 0, 1, 1])) == pytest.approx(0.5 * (1 / 3 + 1))
 

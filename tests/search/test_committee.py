@@ -144,3 +144,12 @@ class TestTies:
             committee = draw(seed)
             worst_last = np.arange(len(committee.scores))[::-1]
             assert committee.central(objectives=worst_last) == committee.central()
+
+    def test_sums_that_differ_by_rounding_alone_are_equal(self):
+        rng = np.random.default_rng(0)
+        labels = rng.integers(6, size=500)
+        members = np.stack([rng.permutation(6)[labels] for _ in range(30)])
+        weight = rng.uniform(0.3, 3.0, 500)
+        committee = Committee(members, np.full(30, 0.8), 20.0, 6, weight)
+        objectives = rng.permutation(30) / 10
+        assert committee.central(objectives=objectives) == objectives.argmin()

@@ -310,6 +310,26 @@ class TestTrials:
         assert type(result.trials[0].score) is float
         assert type(result.trials[0].objective) is float
 
+    @pytest.mark.parametrize("n_labels", [1, 3, None])
+    def test_the_best_keep_their_labels(self, engine, n_labels):
+        values = np.random.default_rng(0).permutation(40) / 40
+
+        def with_labels(weights):
+            return weights[0], 1.0, np.zeros(3, int)
+
+        result = run_search(
+            ListSearcher(*[[value] for value in values]),
+            with_labels,
+            engine,
+            n_candidates=40,
+            n_labels=n_labels,
+        )
+        having = [t.score for t in result.trials if t.labels is not None]
+        least = 40 if n_labels is None else n_labels
+        most = 40 if n_labels is None else 2 * n_labels
+        assert least <= len(having) <= most
+        assert set(np.sort(values)[-least:]) <= set(having)
+
 
 class TestWholeSearches:
     def planted(self, weights):

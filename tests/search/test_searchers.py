@@ -217,6 +217,27 @@ class TestSearchFor:
         ]
         assert kinds == [RandomSearch, RandomSearch, ForestSearch]
 
+    @pytest.mark.parametrize(
+        ("n_weights", "n_candidates", "seconds"),
+        [
+            (62, 200, 10 * (0.1 + 200 * (2e-4 + 62e-5))),
+            (62, 201, 1 * (0.1 + 201 * (2e-4 + 62e-5))),
+            (62, 1000, 1 * (0.1 + 1000 * (2e-4 + 62e-5))),
+            (9, 1000, 1 * (0.1 + 1000 * (2e-4 + 9e-5))),
+        ],
+    )
+    def test_a_forest_pays_where_candidates_take_ten_times_longer_than_their_choice(
+        self, n_weights, n_candidates, seconds
+    ):
+        # Up to 200 candidates each is chosen by a forest of its own, then ten are.
+        domain = SparseVectors(n_weights)
+        assert search_for("auto", domain, 0.99 * seconds, n_candidates) == (
+            RandomSearch()
+        )
+        assert search_for("auto", domain, 1.01 * seconds, n_candidates) == (
+            ForestSearch()
+        )
+
     def test_auto_is_random_where_there_is_nothing_to_choose(self):
         search = search_for("auto", SparseVectors(9, max_nonzero=1), 60.0, 1000)
         assert search == RandomSearch()
