@@ -1,10 +1,11 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from linkwise import KernelCSC, MahalanobisCSC, SingleKernelCSC, load
+from linkwise import Constraints, KernelCSC, MahalanobisCSC, SingleKernelCSC, load
 from linkwise.search import Evaluator
 
 TO_CLUSTER = ["--constraints", "pairs.csv", "--clusters", 3, "--candidates", 20]
@@ -286,3 +287,26 @@ def test_an_interrupt_without_a_result_leaves_the_old_file(files, monkeypatch):
     assert result.stderr == "error: interrupted; nothing was written.\n"
     assert files.files() == before
     assert (files.folder / "out.csv").read_text() == "old"
+
+
+def test_noise_is_called_noise(linkwise):
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(120, 4))).to_csv("noise.csv", index=False)
+    pairs = Constraints.sample(rng.integers(3, size=120), 100, random_state=0)
+    pairs.to_table().to_csv("pairs.csv", index=False)
+    command = ["cluster", "noise.csv", "--constraints", "pairs.csv", "--clusters", "3"]
+    command += ["--candidates", "60", "--out", "out.csv", "--report", "report.html"]
+    result = linkwise.ok(*command)
+    assert "by chance" in result.stdout and "no better than shuffled" in result.stdout
+    assert "No more pairs hold than by chance" in result.stderr
+    assert "Do not trust these clusters" in Path("report.html").read_text()
+    report = linkwise.json(*command)
+    assert report["by_chance"] is True and 0.05 < report["p_value"] <= 1.0
+    assert any("than by chance" in text for text in report["warnings"])
+
+
+def test_flowers_are_not_called_noise(cluster):
+    report = cluster("--candidates", "100")
+    assert report["by_chance"] is False and report["p_value"] < 0.1
+    report = cluster("--candidates", "5")
+    assert report["by_chance"] is None and report["p_value"] is None

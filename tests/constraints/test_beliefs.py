@@ -60,6 +60,28 @@ def test_clean_pairs_are_believed_whatever_the_committee_thinks():
     assert len(disbelieved(pairs, beliefs)) <= 2 and beliefs.noise <= 0.02
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_committee_that_is_often_wrong_is_not_believed_against_the_pairs(seed):
+    y, pairs, _ = noisy(seed, n=120, n_pairs=100, share=0.0)
+    rng = np.random.default_rng(seed + 1)
+    found = np.where(rng.random(120) < 0.5, y, rng.integers(3, size=120))
+    opinions = np.full((120, 3), 0.05)  # sure of itself
+    opinions[np.arange(120), found] = 0.9
+    beliefs = believe(pairs, opinions)
+    assert beliefs.noise <= 0.06 and len(disbelieved(pairs, beliefs)) <= 5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.2])
+def test_the_estimated_share_is_what_the_beliefs_add_up_to(share):
+    y, pairs, _ = noisy(0, n=100, n_pairs=400, share=share)
+    opinions = np.full((100, 3), 0.2)
+    opinions[np.arange(100), y] = 0.6
+    beliefs = believe(pairs, opinions)
+    found = np.concatenate([beliefs.must_link, beliefs.cannot_link])
+    assert beliefs.noise == pytest.approx(1.0 - found.mean())
+    assert beliefs.noise == pytest.approx(share, abs=0.03)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_beliefs_are_near_those_of_a_sum_over_all_clusterings(seed):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from linkwise import Constraints, KernelCSC
+from linkwise import Constraints, ConstraintWarning, KernelCSC
 from linkwise.plots._advice import advice_on
 from linkwise.plots._findings import Search, findings_of
 
@@ -209,3 +209,23 @@ def test_doubt_unrest_and_tiny_clusters_are_said(calm):
     labels[20:22] = 1
     tiny = findings_of(None, np.arange(40.0)[:, None], calm.pairs, labels)
     assert "Try fewer clusters" in titles(tiny)
+
+
+def test_pairs_that_hold_by_chance_come_first(calm):
+    advice = advice_on(replace(calm, by_chance=True))
+    assert advice[0].title == "Do not trust these clusters"
+    assert "by chance" in advice[0].text and "columns" in advice[0].text
+    assert "Do not trust these clusters" not in titles(calm)
+
+
+def test_the_model_says_whether_pairs_hold_by_chance():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 4)), rng.integers(3, size=120)
+    pairs = Constraints.sample(y, 100, random_state=0)
+    model = KernelCSC(3, n_candidates=60, random_state=0)
+    with pytest.warns(ConstraintWarning, match="by chance"):
+        model.fit(X, constraints=pairs)
+    assert findings_of(model, X, pairs).by_chance
+    assert not findings_of(model, X[::-1], pairs).by_chance  # these are other rows
+    model.by_chance_ = None
+    assert not findings_of(model, X, pairs).by_chance

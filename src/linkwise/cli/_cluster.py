@@ -135,6 +135,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "satisfaction": model.constraint_score_,
         "violated": model.n_violated_,
         "violated_given": _n_pairs(kept) - _n_satisfied(kept, model.labels_),
+        "by_chance": getattr(model, "by_chance_", None),
+        "p_value": getattr(model, "p_value_", None),
         "method": job.method,
         "approximation": model.approximation_,
         "chosen": chosen_parts(model),
@@ -320,6 +322,9 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
     elif dropped:
         left_out = f"{counted(dropped, 'pair')} left out (the lighter)"
         sections.insert(_after(sections, "pairs"), ("conflicts", [left_out]))
+    if values["by_chance"]:
+        chance = f"no better than shuffled pairs (p = {values['p_value']:.2g})"
+        sections.insert(_after(sections, "satisfied"), ("by chance", [chance]))
     if values["model"]:
         sections.append(("model", [values["model"]]))
     if values["report"]:

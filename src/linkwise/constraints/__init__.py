@@ -1,6 +1,7 @@
 """What the user knows: pairs of points, what follows from them, how well they hold."""
 
 from linkwise.constraints._beliefs import Beliefs, believe
+from linkwise.constraints._chance import LEAST_PAIRS, Chance, against_chance
 from linkwise.constraints._check import check_constraints
 from linkwise.constraints._closure import Closure, EntailedPairs
 from linkwise.constraints._conflicts import Conflict
@@ -11,13 +12,16 @@ from linkwise.constraints._pairs import Constraints
 from linkwise.constraints._scores import coherence, informativeness
 
 __all__ = [
+    "LEAST_PAIRS",
     "Beliefs",
+    "Chance",
     "Closure",
     "Conflict",
     "Constraints",
     "EntailedPairs",
     "Feasibility",
     "FeasibleRange",
+    "against_chance",
     "believe",
     "check_constraints",
     "coherence",

@@ -26,6 +26,8 @@ _PRICE_OF_LEARNING = 3.0
 # Bytes that labels of candidates may take, and how many are kept at the least.
 _MAX_BYTES = 2**28
 _LEAST_MEMBERS = 30
+# Belief in a pair up to which it is worth a second look.
+_LISTED = 0.3
 # Names of the columns of ``disbelieved_``.
 _COLUMNS = ["i", "j", "kind", "belief"]
 
@@ -71,13 +73,16 @@ def committee_of(trials, n_clusters, bank, judge):
     members = [
         i for i, t in enumerate(trials) if t.labels is not None and t.score == t.score
     ]
+    weights = np.stack([trials[i].weights for i in members])
+    is_blind = np.array([trials[i].is_blind for i in members])
     committee = Committee(
         np.stack([trials[i].labels for i in members]),
         np.array([trials[i].score for i in members]),
         judge.n_pairs,
         n_clusters,
         bank.sample_weight,
-        _handicap(np.stack([trials[i].weights for i in members]), bank),
+        _handicap(weights, bank),
+        is_blind & ~weights[:, ~bank.is_honest].any(axis=1),
     )
     return committee, members
 
@@ -170,7 +175,7 @@ def doubts(opinions, labels):
 
 
 def disbelieved(pairs, opinions, noise, rows=None):
-    """Return the pairs that are rather wrong, as a table, and the share of wrong ones.
+    """Return the pairs that are probably wrong, and the share of wrong ones.
 
     ``rows`` are the positions that those of the pairs stand for.
     """
@@ -193,5 +198,5 @@ def disbelieved(pairs, opinions, noise, rows=None):
         for ends, kind, belief in parts
         if len(ends)
     )
-    table = table[table["belief"] <= 0.5].sort_values("belief", kind="stable")
+    table = table[table["belief"] <= _LISTED].sort_values("belief", kind="stable")
     return table.reset_index(drop=True), beliefs.noise

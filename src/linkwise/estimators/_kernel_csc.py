@@ -7,7 +7,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from linkwise.constraints import Constraints, believe, id_values
+from linkwise.constraints import (
+    LEAST_PAIRS,
+    Constraints,
+    against_chance,
+    believe,
+    id_values,
+)
 from linkwise.doors import (
     Interval,
     StrOptions,
@@ -33,11 +39,18 @@ from linkwise.estimators._committee import (
 from linkwise.estimators._kernel_search import KernelSearchClusterer
 from linkwise.estimators._n_clusters import choose_n_clusters, is_known
 from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
+from linkwise.estimators._working_set import working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.search import SparseVectors
 
 # Contradictions that a warning names.
 _N_NAMED = 3
+# Where there are landmarks, pairs are compared with shuffled ones on fewer rows: how
+# many pairs, rows without a pair, and candidates.
+_N_TEST_PAIRS = 200
+_N_TEST_ROWS = 200
+_N_TEST_CANDIDATES = 100
+_LEAST_TEST_CANDIDATES = 50
 
 
 class KernelCSC(KernelSearchClusterer):
@@ -170,10 +183,18 @@ class KernelCSC(KernelSearchClusterer):
         For each row, the share of the committee that puts it into another cluster. NaN
         for rows outside a working set; None without a committee.
     disbelieved_ : DataFrame
-        Pairs that are rather wrong, by the other pairs and by the committee: columns i,
-        j, kind and belief, the least believed first. Look at them again.
+        Pairs that are probably wrong, by the other pairs and by the committee: columns
+        i, j, kind and belief, the least believed first. Look at them again.
     noise_ : float
-        Share of wrong pairs, as estimated.
+        Share of wrong pairs, as estimated: the mean disbelief in a pair.
+    by_chance_ : bool or None
+        Whether no more pairs hold than by chance, so that the columns do not show what
+        the pairs are about; a warning says so. It is judged by clusterings that were
+        made without the pairs. None if it cannot be told: with fewer than 30 pairs, or
+        30 rows in pairs, some 50 candidates, one kernel, one cluster, no committee.
+    p_value_ : float
+        Share of shuffled pairs that these clusterings satisfy as well; NaN if
+        ``by_chance_`` is None.
     approximation_ : str
         The approximation used.
     n_iter_, converged_ : int, bool
@@ -473,9 +494,13 @@ class KernelCSC(KernelSearchClusterer):
 
     def _finish(self, local, work, committee):
         self.doubt_, self.noise_ = None, 0.0
+        self.by_chance_, self.p_value_ = None, np.nan
         self._committee = self._committee_rows = None
         self.disbelieved_, _ = disbelieved(Constraints(), None, None)
-        if committee is None or not isinstance(self.labels_, np.ndarray):
+        if committee is None:
+            return
+        self._compare_with_chance(local, committee)
+        if not isinstance(self.labels_, np.ndarray):
             return
         own = self.labels_ if work is None else self.labels_[work.rows]
         self._committee = committee
@@ -488,13 +513,73 @@ class KernelCSC(KernelSearchClusterer):
             known, doubt = doubt, np.full(len(self.labels_), np.nan)
             doubt[work.rows] = known
         self.doubt_ = doubt
-        if self.noise != 0:
+        if self._can_judge_pairs(local.pairs):
             self.disbelieved_, self.noise_ = disbelieved(
                 local.pairs,
                 opinions,
                 None if self.noise == "auto" else self.noise,
                 None if work is None else work.rows,
             )
+
+    def _can_judge_pairs(self, pairs):
+        """Tell whether anything can be said about which pairs are wrong.
+
+        Clusters that know no more of the pairs than chance does cannot tell.
+        """
+        if self.noise == "auto" and self.by_chance_:
+            return contradict(pairs, self.n_clusters)
+        return self.noise != 0
+
+    def _compare_with_chance(self, local, committee):
+        """Compare the pairs with shuffled ones; warn where they hold no better."""
+        if self.n_clusters == 1:
+            return
+        if self.approximation_ in ("landmarks", "working_set"):
+            # Landmarks are means of groups: all clusterings on them know the pairs.
+            local, committee = self._on_few_rows(local, committee)
+        found = against_chance(local.pairs, committee.honest_labels)
+        self.by_chance_, self.p_value_ = found.by_chance, found.p_value
+        if found.by_chance:
+            warn_caller(
+                "No more pairs hold than by chance: clusters that were made without "
+                f"the pairs satisfy {found.share:.0%} of them at best, and "
+                f"{found.shuffled_share:.0%} of shuffled ones (permutation test, "
+                f"p = {found.p_value:.2g}). The columns do not show what the pairs are "
+                "about, so do not trust the clusters. Check that the pairs name the "
+                "right rows, give columns that have to do with them, or give more "
+                "pairs.",
+                ConstraintWarning,
+            )
+
+    def _on_few_rows(self, local, committee):
+        """Return some of the pairs with their rows and some others, and a committee."""
+        n_must, n_cannot = local.pairs.n_must_link, local.pairs.n_cannot_link
+        n_candidates = min(len(committee.labels), _N_TEST_CANDIDATES)
+        if n_must + n_cannot < LEAST_PAIRS or n_candidates < _LEAST_TEST_CANDIDATES:
+            return local, committee
+        rng = np.random.default_rng(0)
+        is_drawn = rng.permutation(n_must + n_cannot) < _N_TEST_PAIRS
+        pairs = local.pairs.subset(is_drawn[:n_must], is_drawn[n_must:])
+        some = local._replace(pairs=pairs, rng=rng)
+        some = working_set(some, _N_TEST_ROWS, self.n_clusters).problem(some)
+        model = KernelCSC(
+            self.n_clusters,
+            kernels=self.kernels,
+            n_candidates=n_candidates,
+            max_kernels=self.max_kernels,
+            approximation="exact",
+            filter=self.filter,
+            max_memory=self.max_memory,
+            random_state=0,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstraintWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                model.fit(some.data, constraints=some.pairs)
+            except MemoryError:  # it is not worth a fit
+                return local, committee
+        return some, model._committee
 
 
 def _rows_of_committee(work, n_samples):

@@ -135,6 +135,19 @@ class ScaledKernels:
         )
 
     @property
+    def is_honest(self) -> BoolArray:
+        """Which kernels place no row by its own pairs, shape (n_weights,).
+
+        They are not learnt from groups, or their view is honest in spite of it.
+        """
+        views = (entry.view for entry in self._entries)
+        is_honest = [
+            view is not None and getattr(self._views.views[view], "is_honest", False)
+            for view in views
+        ]
+        return ~self.is_learnt | np.array(is_honest)
+
+    @property
     def unscaled(self) -> FloatArray:
         """Weights under which the kernels have their own scale, shape (n_weights,)."""
         return 1.0 / self._norms

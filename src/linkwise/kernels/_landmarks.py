@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils import gen_batches
 
-from linkwise._typing import FloatArray, IntArray
+from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.kernels._bank import ScaledKernels
 from linkwise.kernels._entries import (
     CombinedKernel,
@@ -97,6 +97,11 @@ class LandmarkBank(ScaledKernels):
     _separate: bool = False
     _means: Means | None = None
     peak_nbytes: int = 0
+
+    @property
+    def is_honest(self) -> BoolArray:
+        """Which kernels place no row by its own pairs: none beside means of groups."""
+        return super().is_honest & (self._means is None)
 
     @classmethod
     def build(

@@ -47,6 +47,9 @@ _DIFFUSION_STEPS = 4
 _N_TREES = 50
 _COLUMNS_TRIED = 0.5
 _MAX_COLUMNS_TRIED = 64
+# Rows in groups for each direction that is whitened, so that no row comes near the
+# others of its group just because it is one of them.
+_ROWS_FOR_A_DIRECTION = 8
 # Rows in groups that a forest of the rich bank needs, for each cluster.
 _LEAST_ROWS = 3
 _MAX_CLASSES = 256
@@ -145,6 +148,24 @@ class WithinWhitened(_Linear):
     """
 
     least_groups: ClassVar[int] = 1
+
+    # Whether rows of groups are placed as others are: with few rows for its size, the
+    # covariance brings just these rows together.
+    is_honest: bool = field(default=False, repr=False, compare=False)
+
+    def fit(
+        self,
+        X: FloatArray,
+        sample_weight: FloatArray | None = None,
+        known: Known | None = None,
+    ) -> "WithinWhitened":
+        """Return this view, fitted to X."""
+        assert known is not None, "this view needs groups"
+        found: WithinWhitened = super().fit(X, sample_weight, known)
+        assert found._map is not None
+        n_free = int(np.sum(known.groups >= 0)) - known.n_groups
+        is_honest = n_free >= _ROWS_FOR_A_DIRECTION * found._map.shape[1]
+        return replace(found, is_honest=is_honest)
 
     def _of_components(
         self, rows: FloatArray, variances: FloatArray, known: Known | None
@@ -245,6 +266,11 @@ class Reduced:
     def least_groups(self) -> int:
         """Number of groups that the view needs."""
         return getattr(self.view, "least_groups", 0)
+
+    @property
+    def is_honest(self) -> bool:
+        """Whether rows of groups are placed as others are."""
+        return getattr(self.view, "is_honest", False)
 
     @property
     def had_one_length(self) -> bool:
@@ -488,6 +514,7 @@ class ForestVotes(_Placed):
     """
 
     least_groups: ClassVar[int] = 2
+    is_honest: ClassVar[bool] = True  # a row is placed by trees grown without it
 
     _scaling: Standardized | None = field(default=None, repr=False, compare=False)
     _forest: Any = field(default=None, repr=False, compare=False)

@@ -58,7 +58,7 @@ class View(Protocol):
     A view whose training points are not what ``transform`` makes of the training rows
     has ``fit_transform`` as well, with the parameters of ``fit``: it returns the fitted
     view and the points. One that is learnt from groups says as ``least_groups`` how
-    many it needs.
+    many it needs, and as ``is_honest`` whether it places their rows as it does others.
     """
 
     def fit(

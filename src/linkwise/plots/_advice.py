@@ -39,6 +39,7 @@ def advice_on(found: Findings) -> list[Advice]:
     """
     rules = (
         _no_pairs,
+        _by_chance,
         _contradictions,
         _hardly_compact,
         _too_few_pairs,
@@ -76,6 +77,17 @@ def _no_pairs(found: Findings) -> Iterator[Advice]:
             "Without pairs nothing says which of many possible clusterings you mean, "
             "and nothing here tells whether this one is any good. "
             f"{_which_next(found)}",
+        )
+
+
+def _by_chance(found: Findings) -> Iterator[Advice]:
+    if found.by_chance:
+        yield Advice(
+            "Do not trust these clusters",
+            "No more pairs hold than by chance: clusterings made without your pairs "
+            "satisfy them no better than shuffled ones. The columns do not show what "
+            "the pairs are about. Check that the pairs name the right rows, give "
+            "columns that have to do with them, or give more pairs.",
         )
 
 

@@ -64,6 +64,7 @@ class Findings:
     disbelieved: pd.DataFrame  # columns i, j, kind, belief
     converged: bool
     had_pairs: bool  # whether pairs chose the clusters, given here or not
+    by_chance: bool  # whether no more pairs hold than by chance
 
     @property
     def n_rows(self) -> int:
@@ -222,6 +223,7 @@ def findings_of(
         disbelieved=_disbelieved(own, is_of_fit, pairs, found),
         converged=bool(getattr(own, "converged_", True)),
         had_pairs=bool(np.isfinite(getattr(own, "constraint_score_", np.nan))),
+        by_chance=is_of_fit and bool(getattr(own, "by_chance_", False)),
     )
 
 

@@ -17,6 +17,7 @@ class Trial(NamedTuple):
     objective: float
     seconds: float
     labels: IntArray | None = None  # (n_samples,), where they are kept
+    is_blind: bool = False  # k-means started without the pairs
 
 
 class Searcher(Protocol):

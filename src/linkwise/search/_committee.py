@@ -45,6 +45,8 @@ class Committee:
         Multiplicity of each row.
     handicap : ndarray of shape (n_members,), optional
         Pairs that each member has to satisfy more than others to weigh as much.
+    is_honest : ndarray of bool, shape (n_members,), optional
+        Members that place no row by its own pairs; none by default.
 
     Examples
     --------
@@ -61,6 +63,14 @@ class Committee:
     n_clusters: int
     sample_weight: FloatArray | None = None
     handicap: FloatArray | None = None
+    is_honest: BoolArray | None = None
+
+    @property
+    def honest_labels(self) -> IntArray:
+        """Clusters of the members that can be judged by the pairs, as ``labels``."""
+        if self.is_honest is None:
+            return self.labels[:0]
+        return self.labels[self.is_honest]
 
     @cached_property
     def log_weights(self) -> FloatArray:

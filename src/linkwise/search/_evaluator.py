@@ -119,7 +119,7 @@ class Evaluator:
         Scores labels, if not the pairs of ``closure`` do.
     starts : Starts, optional
         Where to start from, if not always as in the paper. Labels are then returned as
-        well.
+        well, and whether k-means started without the pairs.
     """
 
     def __init__(
@@ -158,21 +158,21 @@ class Evaluator:
         """Return the score of some weights and their relative objective, and labels.
 
         The objective is the scatter within clusters over that of a random clustering
-        in the same geometry, so it can be compared between candidates. Labels come only
-        where there are ``starts``.
+        in the same geometry, so it can be compared between candidates. Labels, and
+        whether k-means started without the pairs, come only where there are ``starts``.
         """
         try:
             memory = self._workspace.memory
         except AttributeError:
             memory = self._workspace.memory = self._bank.empty()
         space = self._bank.combine(weights, out=memory)
-        result = self.cluster(space, weights, self._unrest)
+        result, is_blind = self._cluster(space, weights, self._unrest)
         score = self._honest_score(space, result)
         objective = self.relative_objective(result.objective, weights)
         if self._starts is None:
             return score, objective
         small = np.min_scalar_type(self._n_clusters - 1)
-        return score, objective, result.labels.astype(small)
+        return score, objective, result.labels.astype(small), is_blind
 
     def _honest_score(self, space: Space, result: KMeansResult) -> float:
         """Return the score of a clustering.
@@ -201,18 +201,27 @@ class Evaluator:
         self, space: Space, weights: FloatArray, unrest: float = 0.0
     ) -> KMeansResult:
         """Return the unconstrained clustering in the geometry of some weights."""
+        return self._cluster(space, weights, unrest)[0]
+
+    def _cluster(
+        self, space: Space, weights: FloatArray, unrest: float
+    ) -> tuple[KMeansResult, bool]:
+        """Return the most compact clustering, and whether it began without pairs."""
         results = [
-            kmeans(
-                space,
-                closure,
-                self._n_clusters,
-                max_iter=self._max_iter,
-                unrest=unrest,
-                draws=draws,
+            (
+                kmeans(
+                    space,
+                    closure,
+                    self._n_clusters,
+                    max_iter=self._max_iter,
+                    unrest=unrest,
+                    draws=draws,
+                ),
+                closure is not self._closure,
             )
             for closure, draws in self._starts_of(weights)
         ]
-        return min(results, key=lambda result: result.objective)
+        return min(results, key=lambda found: found[0].objective)
 
     def _starts_of(
         self, weights: FloatArray

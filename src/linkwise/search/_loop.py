@@ -17,7 +17,7 @@ StopReason = Literal[
 ]
 TieBreak = Literal["first", "objective"]
 OnTrial = Callable[[int, Trial, int], bool | None]
-# From weights to score and objective, and perhaps labels.
+# From weights to score and objective, perhaps labels and whether the start was blind.
 Evaluate = Callable[[FloatArray], tuple[Any, ...]]
 
 
@@ -53,10 +53,10 @@ def run_search(
     searcher : Searcher
         Says what to try.
     evaluate : callable
-        Takes weights of shape (n_weights,) and returns score and objective, and labels
-        if they are to be kept. It is called on the engine's threads. A trial whose
-        objective is not finite counts as failed: its score becomes NaN and it is never
-        the best.
+        Takes weights of shape (n_weights,) and returns score and objective, and, if
+        they are to be kept, labels and whether k-means started without the pairs. It is
+        called on the engine's threads. A trial whose objective is not finite counts as
+        failed: its score becomes NaN and it is never the best.
     engine : Engine
         Runs the evaluations of a batch.
     n_candidates : int
@@ -216,10 +216,10 @@ def _timed(
 
     def try_out(weights: FloatArray) -> Trial:
         start = time.perf_counter()
-        score, objective, *labels = evaluate(weights)
+        score, objective, *others = evaluate(weights)
         seconds = time.perf_counter() - start
         if not math.isfinite(objective):
             score = math.nan
-        return Trial(weights, float(score), float(objective), seconds, *labels)
+        return Trial(weights, float(score), float(objective), seconds, *others)
 
     return try_out
