@@ -198,6 +198,7 @@ def test_without_pairs_there_is_nothing_to_choose_by(blobs):
     assert model.n_clusters_ == 2
 
 
+@pytest.mark.filterwarnings("ignore:No more pairs hold")  # the others are none
 def test_pairs_may_come_with_the_estimator(blobs):
     X, _, pairs = blobs
     own = small(3, constraints=pairs).fit(X)

@@ -4,8 +4,8 @@ Every row with a pair has an unknown cluster. What is known of it are opinions, 
 shares of a committee of clusterings that put the row there, and pairs, each of them
 wrong with the same small probability. Pairs that close a cycle check each other,
 opinions judge the others. The clusters are integrated out by a mean field. The share of
-wrong pairs and the trust in the opinions are those that explain the pairs best: a
-committee that disagrees with many pairs is not believed against them.
+wrong pairs and the trust in opinions are those that explain the pairs best: a committee
+that disagrees with many pairs is not believed against them.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,10 @@ _PRIOR_PAIRS = 100.0
 # are raised to a power, one of these, after a part of them is given to all clusters.
 _POWERS = (0.1, 0.25, 0.5, 1.0)
 _DOUBT = 0.1
-_N_ROUNDS = 50
+# The field is at rest when no probability moves by more than this, or after so many
+# rounds.
+_REST = 1e-3
+_MAX_ROUNDS = 50
 
 
 class Beliefs(NamedTuple):
@@ -71,20 +74,23 @@ def believe(
     weight = np.concatenate([pairs.must_link_weight, pairs.cannot_link_weight])
     weight = weight / weight.mean()
     field = _Field(place[pairs.must_link], place[pairs.cannot_link], weight)
-    shares, powers = np.meshgrid(_SHARES if noise is None else (noise,), _POWERS)
-    share, power = shares.ravel(), powers.ravel()
-    log_prior = power[:, None] * np.log(prior)[:, None, :]
-    log_prior -= np.log(np.exp(log_prior).sum(axis=2, keepdims=True))
-    right, evidence = field.settle(log_prior, share)
-    best = int(np.argmax(evidence + (_PRIOR_PAIRS - 1.0) * np.log1p(-share)))
-    found = right[:, best]
+    found: FloatArray = np.empty(0)
+    highest = -np.inf
+    for power in _POWERS:
+        log_prior = power * np.log(prior)
+        log_prior -= np.log(np.exp(log_prior).sum(axis=1, keepdims=True))
+        for share in _SHARES if noise is None else (noise,):
+            right, worth = field.settle(log_prior, share)
+            worth += (_PRIOR_PAIRS - 1.0) * np.log1p(-share)
+            if worth > highest:
+                found, highest = right, worth
     n_must = pairs.n_must_link
     wrong = float(1.0 - found.mean()) if noise is None else noise
     return Beliefs(found[:n_must], found[n_must:], wrong)
 
 
 class _Field:
-    """Pairs between rows, under which the clusters of the rows come to rest."""
+    """Pairs between rows, and the clusters of the rows under them."""
 
     def __init__(
         self,
@@ -104,19 +110,21 @@ class _Field:
 
     def settle(
         self,
-        log_prior: FloatArray,  # (r, s, k), what is known of r rows in s settings
-        share: FloatArray,  # (s,), share of wrong pairs in each
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the beliefs in the pairs, (m + c, s), and the evidence, (s,)."""
-        strength = np.log((1.0 - share) / share)[:, None]
+        log_prior: FloatArray,  # (r, k), of the rows' clusters by opinions
+        share: float,
+    ) -> tuple[FloatArray, float]:
+        """Return the beliefs in pairs of which a share is wrong, and its evidence."""
+        strength = np.log((1.0 - share) / share)
         chance = np.exp(log_prior)
-        for _ in range(_N_ROUNDS):
-            pull = self._graph @ chance.reshape(len(chance), -1)
-            log_chance = log_prior + strength * pull.reshape(chance.shape)
-            log_chance -= log_chance.max(axis=2, keepdims=True)
+        for _ in range(_MAX_ROUNDS):
+            log_chance = log_prior + strength * (self._graph @ chance)
+            log_chance -= log_chance.max(axis=1, keepdims=True)
             new = np.exp(log_chance)
-            new /= new.sum(axis=2, keepdims=True)
+            new /= new.sum(axis=1, keepdims=True)
+            is_at_rest = np.abs(new - chance).max() < _REST
             chance = 0.5 * (chance + new)  # half a step, or it may swing to and fro
+            if is_at_rest:
+                break
         i, j = self._pairs.T
         together = (chance[i] * chance[j]).sum(axis=2)
         right = np.where(self._is_must[:, None], together, 1.0 - together)
@@ -124,4 +132,4 @@ class _Field:
         n_wrong = self._weight.sum() - n_right
         logs = log_prior - np.log(np.maximum(chance, 1e-300))
         evidence = n_right * np.log1p(-share) + n_wrong * np.log(share)
-        return right, evidence + (chance * logs).sum(axis=(0, 2))
+        return right, float(evidence + (chance * log_prior).sum() + entropy)

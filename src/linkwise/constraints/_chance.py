@@ -16,7 +16,7 @@ _LEAST_CLUSTERINGS = 10
 _LIMIT_FOR_ONE = 4.0
 _LIMITS = (0.01, 0.1)
 # More pairs add time, not certainty.
-_MAX_PAIRS = 1_000
+_MAX_PAIRS = 500
 _N_SHUFFLES = 199
 # Difference of two scores that may be one of rounding.
 _ROUNDING = 1e-9

@@ -27,7 +27,7 @@ _PRICE_OF_LEARNING = 3.0
 _MAX_BYTES = 2**28
 _LEAST_MEMBERS = 30
 # Belief in a pair up to which it is worth a second look.
-_LISTED = 0.4
+_LISTED = 0.3
 # Names of the columns of ``disbelieved_``.
 _COLUMNS = ["i", "j", "kind", "belief"]
 

@@ -183,10 +183,10 @@ class KernelCSC(KernelSearchClusterer):
         For each row, the share of the committee that puts it into another cluster. NaN
         for rows outside a working set; None without a committee.
     disbelieved_ : DataFrame
-        Pairs that are rather wrong, by the other pairs and by the committee: columns i,
-        j, kind and belief, the least believed first. Look at them again.
+        Pairs that are probably wrong, by the other pairs and by the committee: columns
+        i, j, kind and belief, the least believed first. Look at them again.
     noise_ : float
-        Share of wrong pairs, as estimated.
+        Share of wrong pairs, as estimated: the mean disbelief in a pair.
     by_chance_ : bool or None
         Whether no more pairs hold than by chance, so that the columns do not show what
         the pairs are about; a warning says so. It is judged by clusterings that were

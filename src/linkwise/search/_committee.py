@@ -46,7 +46,7 @@ class Committee:
     handicap : ndarray of shape (n_members,), optional
         Pairs that each member has to satisfy more than others to weigh as much.
     is_honest : ndarray of bool, shape (n_members,), optional
-        Members that put no row anywhere because of its pairs; none by default.
+        Members that place no row by its own pairs; none by default.
 
     Examples
     --------
@@ -68,9 +68,9 @@ class Committee:
     @property
     def honest_labels(self) -> IntArray:
         """Clusters of the members that can be judged by the pairs, as ``labels``."""
-        return (
-            self.labels[:0] if self.is_honest is None else self.labels[self.is_honest]
-        )
+        if self.is_honest is None:
+            return self.labels[:0]
+        return self.labels[self.is_honest]
 
     @cached_property
     def log_weights(self) -> FloatArray:
