@@ -126,10 +126,10 @@ class _Field:
             if is_at_rest:
                 break
         i, j = self._pairs.T
-        together = (chance[i] * chance[j]).sum(axis=2)
-        right = np.where(self._is_must[:, None], together, 1.0 - together)
+        together = (chance[i] * chance[j]).sum(axis=1)
+        right = np.where(self._is_must, together, 1.0 - together)
         n_right = self._weight @ right
         n_wrong = self._weight.sum() - n_right
-        logs = log_prior - np.log(np.maximum(chance, 1e-300))
+        entropy = -(chance * np.log(np.maximum(chance, 1e-300))).sum()
         evidence = n_right * np.log1p(-share) + n_wrong * np.log(share)
         return right, float(evidence + (chance * log_prior).sum() + entropy)
