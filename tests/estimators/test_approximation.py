@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 import linkwise.estimators._blocks as blocks
 import linkwise.estimators._kernel_search as kernel_search
@@ -425,6 +426,18 @@ class TestWorkingSet:
         pairs = Constraints.sample(y, 10, random_state=0)
         fitted = model("working_set").fit(X, constraints=pairs)
         assert fitted.converged_ and fitted.n_iter_ >= 2
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_all_rows_are_clustered_until_little_is_gained(self, make_problem, seed):
+        X, _, pairs = make_problem(seed, spread=3.0, sizes=(300, 300, 300))
+        few = Constraints(pairs.must_link[:3], pairs.cannot_link[:3])
+        options = {"kernels": [Linear()], "working_rows": 5, "random_state": seed}
+        fitted = model("working_set", **options).fit(X, constraints=few)
+        assert fitted.converged_ and fitted.n_iter_ > 2
+        centres = np.stack([X[fitted.labels_ == c].mean(axis=0) for c in range(3)])
+        further = KMeans(3, init=centres, n_init=1).fit(X)
+        squares = ((X - centres[fitted.labels_]) ** 2).sum()
+        assert squares < 1.01 * further.inertia_
 
 
 class TestEveryClusterHasRows:

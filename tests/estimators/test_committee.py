@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from sklearn.preprocessing import normalize
 
 from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
 from linkwise.clustering import kmeans
-from linkwise.estimators._committee import choose, committee_of, contradict
+from linkwise.estimators import _kernel_csc
+from linkwise.estimators._committee import (
+    choose,
+    committee_of,
+    contradict,
+    first_committee,
+    judging,
+    n_members,
+)
 from linkwise.exceptions import InconsistentConstraintsError
 from linkwise.kernels import RBF, Known, Linear, Standardized
 from linkwise.kernels._bank import Plain
@@ -250,6 +259,35 @@ class TestJudgement:
         assert found[0] > min(found)
         taken = evaluator.cluster(space, np.array([0.0, 1.0]))
         assert taken.objective == min(found)
+
+    @pytest.mark.parametrize(("credit", "n_trials"), [(0.0, 1), (5.0, 4)])
+    def test_plain_kmeans_has_five_starts(self, blobs, credit, n_trials):
+        X, _, pairs = blobs
+        given = SimpleNamespace(pairs=pairs, closure=pairs.closure(len(X)))
+        bank = SimpleNamespace(plain=Plain(0, credit))
+        found = judging(KernelCSC(8), given, bank, 0)["starts"]
+        assert found.draws.shape == (5, 8, n_trials) and found.plain == 0
+
+    @pytest.mark.parametrize(("n_candidates", "n_first"), [(3, 30), (150, 50)])
+    def test_at_least_thirty_say_which_pairs_are_wrong(
+        self, problem, monkeypatch, n_candidates, n_first
+    ):
+        X, _, pairs = problem
+        wrong, _ = flipped(pairs, 20)
+        sizes = []
+
+        def spy(*args, **options):
+            found = first_committee(*args, **options)
+            sizes.append(len(found.labels))
+            return found
+
+        monkeypatch.setattr(_kernel_csc, "first_committee", spy)
+        with pytest.warns(ConstraintWarning, match="contradict"):
+            small(n_candidates=n_candidates).fit(X, constraints=wrong)
+        assert sizes == [n_first]
+
+    def test_labels_of_at_least_thirty_candidates_are_kept(self):
+        assert n_members(1000) == 2**28 // 1000 and n_members(10**9) == 30
 
     def test_labels_come_in_few_bytes(self, blobs):
         X, _, pairs = blobs

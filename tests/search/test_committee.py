@@ -50,11 +50,16 @@ class TestCommittee:
     def test_the_chosen_member_is_nearest_to_what_all_expect(self, weighted, seed):
         committee = draw(seed, weighted=weighted)
         together = committee.labels[:, :, None] == committee.labels[:, None, :]
-        expected = np.tensordot(weights_by_hand(committee), together, axes=1)
+        weights = weights_by_hand(committee)
+        # Members of next to no weight are not chosen, however near they are.
+        has_say = weights >= 1e-4 * weights.max()
+        weights = np.where(has_say, weights, 0.0) / weights[has_say].sum()
+        expected = np.tensordot(weights, together, axes=1)
         mass = np.ones(committee.labels.shape[1])
         mass = mass if committee.sample_weight is None else committee.sample_weight
         loss = (((together - expected) ** 2) * np.outer(mass, mass)).sum(axis=(1, 2))
-        assert loss[committee.central()] == pytest.approx(loss.min(), rel=1e-6)
+        least = loss[has_say].min()
+        assert loss[committee.central()] == pytest.approx(least, rel=1e-6)
 
     def test_members_below_the_floor_are_out(self):
         committee = draw(0)
