@@ -228,7 +228,8 @@ def of_blobs() -> pd.DataFrame:
     columns = ["seeds", "kind", "pairs", "of"]
     for name in ("KernelCSC_auto", "most_pairs"):
         columns += [f"{name}_right", f"{name}_off_by", f"{name}_error"]
-    return pd.DataFrame(rows, columns=columns)
+    found = pd.DataFrame(rows, columns=columns)
+    return found[found["of"] > 0]
 
 
 if __name__ == "__main__":
