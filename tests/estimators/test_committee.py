@@ -78,6 +78,19 @@ class TestWrongPairs:
         model = small().fit(X, constraints=pairs)
         assert len(model.disbelieved_) == 0 and model.noise_ < 0.03
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_of_a_contradiction_at_least_one_pair_is_listed(self, problem, seed):
+        X, y, _ = problem
+        rows = np.random.default_rng(seed).choice(120, 3, replace=False)
+        a, b, c = np.sort(rows)
+        pairs = Constraints([(a, b), (b, c)], [(a, c)])
+        with pytest.warns(ConstraintWarning, match="contradict must-links"):
+            model = small().fit(X, constraints=pairs)
+        assert 1 <= len(model.disbelieved_) < 3
+        wrong = (y[[a, b, a]] == y[[b, c, c]]) != [True, True, False]
+        least = model.disbelieved_.iloc[0]
+        assert wrong[[(a, b), (b, c), (a, c)].index((least["i"], least["j"]))]
+
     def test_few_right_pairs_are_called_wrong_where_clusters_overlap(self):
         listed, shares = 0, []
         for seed in range(8):

@@ -26,8 +26,9 @@ _PRICE_OF_LEARNING = 3.0
 # Bytes that labels of candidates may take, and how many are kept at the least.
 _MAX_BYTES = 2**28
 _LEAST_MEMBERS = 30
-# Belief in a pair up to which it is worth a second look.
-_LISTED = 0.3
+# Belief up to which a pair is worth a second look: where pairs contradict each other
+# some are wrong for certain, elsewhere there is nothing against them but opinions.
+_LISTED = {True: 0.5, False: 0.2}
 # Names of the columns of ``disbelieved_``.
 _COLUMNS = ["i", "j", "kind", "belief"]
 
@@ -198,5 +199,9 @@ def disbelieved(pairs, opinions, noise, rows=None):
         for ends, kind, belief in parts
         if len(ends)
     )
-    table = table[table["belief"] <= _LISTED].sort_values("belief", kind="stable")
+    is_contradictory = contradict(pairs, opinions.shape[1])
+    limit = _LISTED[is_contradictory]
+    if is_contradictory:  # at least one of them is wrong
+        limit = max(limit, table["belief"].min())
+    table = table[table["belief"] <= limit].sort_values("belief", kind="stable")
     return table.reset_index(drop=True), beliefs.noise
