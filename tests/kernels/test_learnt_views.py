@@ -726,13 +726,6 @@ class TestOneLength:
         assert not Unit("half").fit(X).had_one_length
 
 
-def test_only_so_many_principal_components_are_kept(monkeypatch):
-    X, groups = draw()
-    assert points_of(Whitened(), X, groups)[0].shape == (N, 4)
-    monkeypatch.setattr(learnt, "_MAX_COMPONENTS", 2)
-    assert points_of(Whitened(), X, groups)[0].shape == (N, 2)
-
-
 class TestLearntViews:
     def names(self, name, X, known):
         return [repr(view) for view in learnt_views(name, X, known)]
