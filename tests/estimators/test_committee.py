@@ -16,6 +16,7 @@ from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
 from linkwise.clustering import kmeans
 from linkwise.estimators import _kernel_csc
 from linkwise.estimators._committee import (
+    believed_closure,
     choose,
     committee_of,
     contradict,
@@ -192,6 +193,16 @@ class TestDoubt:
         assert model.doubt_ is None and len(model.disbelieved_) == 0
         with pytest.warns(ConstraintWarning, match="no constraints"):
             assert small().fit(X).doubt_ is None
+
+
+def test_groups_are_made_of_pairs_that_are_rather_right():
+    pairs = Constraints([(0, 1), (2, 3)], [(4, 5), (6, 7)])
+    given = SimpleNamespace(pairs=pairs, closure=pairs.closure(8))
+    beliefs = SimpleNamespace(must_link=np.r_[0.55, 0.45], cannot_link=np.r_[0.4, 0.6])
+    closure = believed_closure(given, beliefs)
+    assert closure.component[0] == closure.component[1]
+    assert closure.component[2] != closure.component[3]
+    assert len(closure.cannot_link) == 1
 
 
 class TestJudgement:

@@ -55,6 +55,8 @@ def test_cannot_links_say_how_many_there_are_at_least():
     assert numbers_to_try("auto", Constraints(cannot_link=clique), 100)[0] == 5
     assert numbers_to_try("auto", Constraints([(0, 1)]), 100) == list(range(2, 11))
     assert numbers_to_try("auto", Constraints([(0, 1)]), 4) == [2, 3, 4]
+    nine = Constraints.from_labels(range(9))
+    assert numbers_to_try("auto", nine, 100) == list(range(9, 14))
     contradictory = Constraints([(0, 1)], [*clique, (0, 7)])
     assert numbers_to_try("auto", contradictory, 100)[0] == 2
 

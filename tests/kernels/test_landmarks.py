@@ -691,6 +691,14 @@ class TestMeans:
         for group, members in enumerate(rows[13:]):
             assert np.array_equal(members, 20 * group + np.arange(20))
 
+    @pytest.mark.parametrize("n_others", [20, 21])
+    def test_a_group_much_smaller_than_the_largest_has_none(self, n_others):
+        X, _ = draw(40)
+        groups = np.full(N, -1)
+        groups[:2], groups[2 : n_others + 2] = 0, 1
+        bank = LandmarkBank.build(X, KERNELS, n_landmarks=12, known=Known(groups, 2))
+        assert len(bank._means.shares.T) == (2 if n_others == 20 else 1)
+
     @pytest.mark.parametrize("memory", [np.inf, bytes_for(40, N, 12)])
     def test_values_are_means_of_values(self, memory):
         X, _ = draw(41)

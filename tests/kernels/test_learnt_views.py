@@ -706,6 +706,26 @@ class TestForestVotes:
         assert np.isfinite(points_of(ForestVotes(), 1e60 * X, groups)[0]).all()
 
 
+class TestOneLength:
+    """Whether rows are angles already; a few may be empty or rounded."""
+
+    @pytest.mark.parametrize(("n_empty", "is_so"), [(0, True), (3, True), (4, False)])
+    def test_a_few_rows_may_be_empty(self, n_empty, is_so):
+        X = normalize(draw()[0])
+        X[:n_empty] = 0.0
+        assert Unit().fit(X).had_one_length == is_so
+
+    @pytest.mark.parametrize(("by", "is_so"), [(0.0005, True), (0.002, False)])
+    def test_lengths_may_be_rounded(self, by, is_so):
+        X = normalize(draw()[0])
+        X[::3] *= 1.0 + by
+        assert Unit().fit(X).had_one_length == is_so
+
+    def test_other_spreads_change_it(self):
+        X = normalize(draw()[0])
+        assert not Unit("half").fit(X).had_one_length
+
+
 class TestLearntViews:
     def names(self, name, X, known):
         return [repr(view) for view in learnt_views(name, X, known)]
