@@ -40,7 +40,7 @@ _MODELS = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
 _OWN = {
     "estimators._constrained_kernel_kmeans": ["ConstrainedKernelKMeans"],
     "estimators._kernel_csc": ["KernelCSC"],
-    "estimators._kernel_search": ["GivenRows"],
+    "estimators._kernel_problem": ["GivenRows"],
     "estimators._mahalanobis_csc": ["MahalanobisCSC"],
     "estimators._single_kernel_csc": ["SingleKernelCSC"],
     "constraints._pairs": ["Constraints"],

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 import linkwise.estimators._blocks as blocks
-import linkwise.estimators._kernel_search as kernel_search
+import linkwise.estimators._kernel_problem as kernel_problem
 from linkwise import (
     Constraints,
     KernelBank,
@@ -26,7 +26,7 @@ from linkwise import (
     SingleKernelCSC,
 )
 from linkwise.clustering import centres_of
-from linkwise.estimators._search import _best_clustering
+from linkwise.estimators._clustering import best_on_all_rows
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import (
     RBF,
@@ -62,13 +62,13 @@ def model(how="landmarks", n_clusters=3, kind=KernelCSC, **options):
 def working_sets(monkeypatch):
     """Return a list to which every working set of a fit is added."""
     made = []
-    original = kernel_search.working_set
+    original = kernel_problem.working_set
 
     def spy(*args, **options):
         made.append(original(*args, **options))
         return made[-1]
 
-    monkeypatch.setattr(kernel_search, "working_set", spy)
+    monkeypatch.setattr(kernel_problem, "working_set", spy)
     return made
 
 
@@ -772,10 +772,10 @@ class TestFinalists:
 
         def cluster(weights):
             tried.append(weights)
-            return {"taken": weights, "_reward": kept[weights]}
+            return SimpleNamespace(taken=weights, reward=kept[weights])
 
         trials = [SimpleNamespace(score=s, weights=i) for i, s in enumerate(promised)]
-        return tried, _best_clustering(cluster, trials, best)["taken"]
+        return tried, best_on_all_rows(cluster, trials, best).taken
 
     def test_the_best_is_taken_if_it_keeps_its_promise(self):
         assert self.run([0.8, 0.9, 0.7], [0, 0.895, 0], best=1) == ([1], 1)
@@ -792,4 +792,8 @@ class TestFinalists:
 
     def test_without_a_second_judgement_the_best_of_the_search_is_taken(self):
         trials = [SimpleNamespace(score=s, weights=i) for i, s in enumerate([0.9, 0.8])]
-        assert _best_clustering(lambda w: {"taken": w}, trials, 0) == {"taken": 0}
+
+        def cluster(weights):
+            return SimpleNamespace(taken=weights, reward=None)
+
+        assert best_on_all_rows(cluster, trials, 1).taken == 1

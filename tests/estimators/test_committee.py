@@ -14,16 +14,16 @@ from sklearn.preprocessing import normalize
 
 from linkwise import Constraints, ConstraintWarning, KernelBank, KernelCSC
 from linkwise.clustering import kmeans
-from linkwise.estimators import _kernel_csc
+from linkwise.estimators import _committee
 from linkwise.estimators._committee import (
     believed_closure,
     choose,
+    committee_evaluator,
     committee_of,
-    contradict,
     first_committee,
-    judging,
     n_members,
 )
+from linkwise.estimators._contradictions import contradict
 from linkwise.exceptions import InconsistentConstraintsError
 from linkwise.kernels import RBF, Known, Linear, Standardized
 from linkwise.kernels._bank import Plain
@@ -287,9 +287,11 @@ class TestJudgement:
     @pytest.mark.parametrize(("credit", "n_trials"), [(0.0, 1), (5.0, 4)])
     def test_plain_kmeans_has_five_starts(self, blobs, credit, n_trials):
         X, _, pairs = blobs
-        given = SimpleNamespace(pairs=pairs, closure=pairs.closure(len(X)))
-        bank = SimpleNamespace(plain=Plain(0, credit))
-        found = judging(KernelCSC(8), given, bank, 0)["starts"]
+        closure = pairs.closure(len(X))
+        given = SimpleNamespace(pairs=pairs, closure=closure, n_clusters=8)
+        problem = SimpleNamespace(local=given, view_seed=0, unrest=0.0)
+        bank = SimpleNamespace(plain=Plain(0, credit), sample_weight=np.ones(len(X)))
+        found = committee_evaluator(KernelCSC(8), problem, bank)._starts
         assert found.draws.shape == (5, 8, n_trials) and found.plain == 0
 
     @pytest.mark.parametrize(("n_candidates", "n_first"), [(3, 30), (150, 50)])
@@ -305,7 +307,7 @@ class TestJudgement:
             sizes.append(len(found.labels))
             return found
 
-        monkeypatch.setattr(_kernel_csc, "first_committee", spy)
+        monkeypatch.setattr(_committee, "first_committee", spy)
         with pytest.warns(ConstraintWarning, match="contradict"):
             small(n_candidates=n_candidates).fit(X, constraints=wrong)
         assert sizes == [n_first]
@@ -413,7 +415,8 @@ class TestCredit:
                 for weights in (*np.eye(len(learnt)), both)
             ]
             judge = GivenPairs(Constraints([(0, 2)], [(0, 1)]))
-            committee, _ = committee_of(trials, 2, bank, judge)
+            evaluator = SimpleNamespace(judge=judge, n_clusters=2)
+            committee, _ = committee_of(trials, evaluator, bank)
             if price is None:
                 assert committee.handicap is None
             else:

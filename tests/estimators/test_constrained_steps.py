@@ -74,7 +74,7 @@ def test_a_soft_step_starts_from_plain_clusters_that_satisfy_more(
         starts.append(start)
         return soft_kmeans(space, start, *args, **options)
 
-    monkeypatch.setattr("linkwise.estimators._kernel_search.soft_kmeans", spy)
+    monkeypatch.setattr("linkwise.estimators._clustering.soft_kmeans", spy)
     if is_bad:
         bad = np.arange(len(X)) % 3
         monkeypatch.setattr("linkwise.search.Evaluator.start", lambda self, space: bad)

@@ -242,7 +242,7 @@ def test_far_rows_are_refused_before_the_work(monkeypatch):
     def fit(*args, **kwargs):
         raise AssertionError("the search has begun")
 
-    monkeypatch.setattr(KernelCSC, "_fit", fit)
+    monkeypatch.setattr(KernelCSC, "_check_fit", fit)
     rows = da.from_array(np.eye(6), chunks=3)
     with pytest.raises(ValueError, match="far=0.1 needs all rows in one place"):
         KernelCSC(2, far=0.1).fit(rows, constraints=([(0, 1)], []))

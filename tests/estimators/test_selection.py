@@ -22,9 +22,9 @@ from linkwise import (
 )
 from linkwise.clustering import farthest_first, kmeans
 from linkwise.doors import as_generator
-from linkwise.estimators._held_out import held_out_evaluators
-from linkwise.estimators._kernel_search import KernelSearchClusterer
-from linkwise.estimators._search import _best_clustering
+from linkwise.estimators._clustering import best_on_all_rows
+from linkwise.estimators._held_out import MeanOverFolds
+from linkwise.estimators._kernel_problem import KernelProblem
 from linkwise.kernels import (
     RBF,
     Discriminant,
@@ -162,53 +162,62 @@ class TestJudge:
         assert all(evaluator(weights) == copy(weights) for weights in np.eye(3))
 
 
-class TestHeldOutEvaluators:
+class TestMeanOverFolds:
     def test_each_fold_has_its_own_pairs_starts_and_views(self, overlapping):
         X, _, pairs = overlapping
         closure = pairs.closure(len(X))
         bank = KernelBank.build(
             X, KERNELS, filter="none", known=Known(closure.linked, 3)
         )
-        given = SimpleNamespace(data=X, pairs=pairs, closure=closure)
-        evaluators = list(held_out_evaluators(small(), bank, given, 4, 7))
-        folds = constraint_folds(pairs, 4, 7)
-        assert len(evaluators) == 4
-        for evaluator, (train, held_out) in zip(evaluators, folds, strict=True):
-            linked = train.closure(len(X)).linked
-            own = KernelBank.build(X, KERNELS, filter="none", known=Known(linked, 3))
-            for weights in np.eye(len(KERNELS)):
+        given = SimpleNamespace(
+            data=X, pairs=pairs, closure=closure, n_clusters=3, rng=7
+        )
+        problem = SimpleNamespace(local=given, fold_memory=np.inf)
+        evaluate = MeanOverFolds(SingleKernelCSC(3, cv=4), problem, bank)
+        for weights in np.eye(len(KERNELS)):
+            expected = []
+            for train, held_out in constraint_folds(pairs, 4, 7):
+                linked = train.closure(len(X)).linked
+                known = Known(linked, 3)
+                own = KernelBank.build(X, KERNELS, filter="none", known=known)
                 space = own.combine(weights)
                 start = farthest_first(space, train.closure(len(X)), 3)
-                expected = share_held(held_out, kmeans(space, start, 3).labels, "share")
-                assert evaluator(weights)[0] == pytest.approx(expected)
+                labels = kmeans(space, start, 3).labels
+                expected.append(share_held(held_out, labels, "share"))
+            assert evaluate(weights)[0] == pytest.approx(np.mean(expected))
 
     def test_too_few_pairs_are_an_error(self, overlapping):
         pairs = Constraints([(0, 1)], [(0, 2)])
-        given = SimpleNamespace(pairs=pairs, closure=pairs.closure(72))
-        with pytest.raises(ValueError, match="too few"):
-            list(held_out_evaluators(small(), None, given, 3, 0))
+        closure = pairs.closure(72)
+        given = SimpleNamespace(pairs=pairs, closure=closure, n_clusters=3, rng=0)
+        problem = SimpleNamespace(local=given, fold_memory=np.inf)
+        with pytest.raises(ValueError, match="cv=3: .*too few"):
+            MeanOverFolds(SingleKernelCSC(3, cv=3), problem, None)
 
 
 class TestWorkingSets:
-    def run(self, scores, worth, kept):
+    def run(self, scores, chosen, kept):
         """Return the candidates that were clustered, and the one that was taken."""
         tried = []
 
         def cluster(weights):
             tried.append(weights)
-            return {"taken": weights, "_reward": kept[weights]}
+            return SimpleNamespace(taken=weights, reward=kept[weights])
 
         trials = [SimpleNamespace(score=s, weights=i) for i, s in enumerate(scores)]
-        best = int(np.argmax(worth))
-        return tried, _best_clustering(cluster, trials, best, worth)["taken"]
+        return tried, best_on_all_rows(cluster, trials, chosen).taken
 
-    def test_others_are_tried_by_what_they_are_worth(self):
-        scores, worth = [0.9, 0.9, 0.9], [0.7, 0.5, 0.6]
-        assert self.run(scores, worth, [0.5, 0.9, 0.9]) == ([0, 2], 2)
+    def test_others_are_tried_by_their_scores(self):
+        scores, kept = [0.7, 0.5, 0.9], [0.3, 0.9, 0.9]
+        assert self.run(scores, 0, kept) == ([0, 2], 2)
 
-    def test_a_winner_that_keeps_its_promise_is_taken(self):
-        scores, worth = [1.0, 0.9], [0.80, 0.85]
-        assert self.run(scores, worth, scores) == ([1], 1)
+    def test_a_chosen_one_counts_as_much_as_the_best(self):
+        scores = [1.0, 0.9]
+        assert self.run(scores, 1, scores) == ([1], 1)
+
+    def test_failed_candidates_are_tried_last(self):
+        scores = [0.9, np.nan, 0.8]
+        assert self.run(scores, 0, [0.1, 0.2, 0.7]) == ([0, 2], 2)
 
 
 class TestMemory:
@@ -219,16 +228,16 @@ class TestMemory:
         options = {"kernels": kernels, "approximation": how, "n_landmarks": 20}
         n_bytes = 600_000 if how == "exact" else 1_000_000
         stored = []
-        name = "_bank" if how == "exact" else "_landmark_bank"
-        original = getattr(KernelSearchClusterer, name)
+        original = KernelProblem.bank
 
-        def spy(self, *args):
-            bank = original(self, *args)
-            stored.append(bank.is_stored)
+        def spy(self):
+            bank = original(self)
+            if self.how == how:  # not the small fit that compares with chance
+                stored.append(bank.is_stored)
             return bank
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(KernelSearchClusterer, name, spy)
+            patch.setattr(KernelProblem, "bank", spy)
             a, b = (
                 small(max_memory=memory, **options).fit(X, constraints=pairs)
                 for memory in ("1GiB", n_bytes)
@@ -242,15 +251,15 @@ class TestMemory:
     def test_without_a_limit_all_is_stored(self, blobs, monkeypatch, selection, how):
         X, _, pairs = blobs
         stored = []
-        name = "_bank" if how == "exact" else "_landmark_bank"
-        original = getattr(KernelSearchClusterer, name)
+        original = KernelProblem.bank
 
-        def spy(self, *args):
-            bank = original(self, *args)
-            stored.append(bank.is_stored)
+        def spy(self):
+            bank = original(self)
+            if self.how == how:  # not the small fit that compares with chance
+                stored.append(bank.is_stored)
             return bank
 
-        monkeypatch.setattr(KernelSearchClusterer, name, spy)
+        monkeypatch.setattr(KernelProblem, "bank", spy)
         small(max_memory=None, approximation=how, selection=selection).fit(
             X, constraints=pairs
         )

@@ -53,6 +53,7 @@ class FitInput(NamedTuple):
     sample_weight: np.ndarray | None  # (n_samples,)
     pairs: Constraints  # as given; without conflicts where they are dropped
     closure: Closure
+    n_clusters: int
     rng: np.random.Generator
 
 
@@ -69,6 +70,10 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         "on_conflict": [StrOptions({"raise", "drop"})],
         "random_state": ["random_state"],
     }
+
+    # What X may be beside a matrix: "views" (a list of matrices), "dask" (a Dask
+    # collection), "float32" (rows in single precision, which are left so).
+    _takes = frozenset()
 
     # What a model shows in a notebook links to its page of the guide. Where that lies
     # is told by LINKWISE_DOCS, an address or a folder: it has no public address yet.
@@ -130,10 +135,6 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         """Return what a closure does with contradictions: "raise" or "drop"."""
         return "raise" if self.on_conflict == "raise" else "drop"
 
-    def _takes_views(self):
-        """Tell whether X may be a list of matrices."""
-        return False
-
     def _takes_objects(self):
         """Tell whether X may be a sequence of anything."""
         return False
@@ -145,7 +146,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         any sequence of objects, which is then left as it is.
         """
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
-        is_narrow = is_pairwise or self._takes_float32()
+        is_narrow = is_pairwise or "float32" in self._takes
         if is_dask_collection(X):
             return self._check_dask(X, is_pairwise, reset=reset)
         options = {
@@ -154,7 +155,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             "dtype": [np.float64, np.float32] if is_narrow else np.float64,
             "ensure_min_samples": 2 if reset else 1,
         }
-        if self._takes_views() and is_several(X):
+        if "views" in self._takes and is_several(X):
             data = check_several(X, **options)
             n_features = tuple(view.shape[1] for view in data)
             if reset:
@@ -173,17 +174,9 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             return check_objects(X)
         return validate_data(self, X, reset=reset, **options)
 
-    def _takes_float32(self):
-        """Tell whether rows in single precision are left so."""
-        return False
-
-    def _takes_dask(self):
-        """Tell whether X may be a Dask collection."""
-        return False
-
     def _check_dask(self, X, is_pairwise, *, reset):
         """Return the rows of a Dask collection, which stay where they are."""
-        if is_pairwise or not self._takes_dask():
+        if is_pairwise or "dask" not in self._takes:
             raise TypeError(
                 f"X is a Dask collection, which {type(self).__name__} does not take "
                 "here: bring the rows into memory with X.compute()."
@@ -213,14 +206,34 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         )
         return pairs.drop_conflicts() if self.on_conflict == "drop" else pairs
 
-    def _check_fit(self, X, y, constraints, sample_weight, sample_id, *, hard=False):
-        """Return all input of ``fit``, checked; ``hard``: every pair is to hold."""
+    def _check_fit(
+        self,
+        X,
+        y,
+        constraints,
+        sample_weight,
+        sample_id,
+        *,
+        n_clusters=None,
+        hard=False,
+    ):
+        """Return all input of ``fit``, checked.
+
+        Parameters
+        ----------
+        X, y, constraints, sample_weight, sample_id
+            As given to ``fit``.
+        n_clusters : int, optional
+            Number of clusters, where the parameter does not say it.
+        hard : bool, default=False
+            Whether every pair is to hold.
+        """
         data = self._check_data(X, reset=True)
         if not self.__sklearn_tags__().input_tags.pairwise:
             check_squares(data)
         n_samples = n_rows(data)
         # Methods that find the number themselves take None.
-        n_clusters = self.n_clusters or 1
+        n_clusters = n_clusters or self.n_clusters or 1
         if n_clusters > n_samples:
             raise ValueError(
                 f"n_clusters={n_clusters} is more than the {n_samples} rows of X."
@@ -244,7 +257,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             )
         rng = as_generator(getattr(self, "random_state", 0))
         self._row_marks = row_marks(data)
-        return FitInput(X, y, data, sample_weight, pairs, closure, rng)
+        return FitInput(X, y, data, sample_weight, pairs, closure, n_clusters, rng)
 
     def _is_fitted_to(self, X):
         """Tell whether X are the rows of the fit in the same order."""

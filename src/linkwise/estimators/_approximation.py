@@ -1,10 +1,11 @@
 """Which approximation a problem needs: none, landmarks, or a working set as well."""
 
 import logging
+from typing import Any
 
 import numpy as np
 
-from linkwise.doors import parse_bytes
+from linkwise.doors import FitInput
 from linkwise.engines import DaskRows
 from linkwise.kernels import (
     LEARNT_VIEWS,
@@ -24,11 +25,13 @@ _BASES_PER_VIEW = 3
 _AFFORDABLE = 0.05
 
 
-def choose_approximation(model, given, kernels):
+def choose_approximation(
+    model: Any, given: FitInput, kernels: Any, memory: float
+) -> str:
     """Return the approximation that an estimator uses, and say why in the log.
 
-    It goes by formulas of the number of rows, clusters and landmarks, and by the memory
-    limit; never by a clock.
+    It goes by formulas of the number of rows, clusters and landmarks, and by the bytes
+    of memory for kernels; never by a clock.
     """
     if has_given_matrices(kernels):
         if model.approximation not in ("auto", "exact"):
@@ -46,12 +49,12 @@ def choose_approximation(model, given, kernels):
         return "working_set"
     if model.approximation != "auto":
         return model.approximation
-    how, why = _best(model, given, kernels)
+    how, why = _best(model, given, kernels, memory)
     log.info("approximation=%r: %s", how, why)
     return how
 
 
-def has_given_matrices(kernels):
+def has_given_matrices(kernels: Any) -> bool:
     """Tell whether kernels are known by their matrices alone, or some of them."""
     if isinstance(kernels, str):
         return kernels == "precomputed"
@@ -60,14 +63,14 @@ def has_given_matrices(kernels):
     )
 
 
-def depends_on_groups(kernels):
+def depends_on_groups(kernels: Any) -> bool:
     """Tell whether some kernels look at views that are learnt from groups."""
     if isinstance(kernels, KernelBank):
         return True  # perhaps
     return any(getattr(view, "least_groups", 0) > 0 for view in _views_of(kernels))
 
 
-def _views_of(kernels):
+def _views_of(kernels: Any) -> list[Any]:
     """Return the views that some kernels look at beside the paper's two."""
     items = [kernels] if isinstance(kernels, str) else kernels
     names = {item for item in items if isinstance(item, str)}
@@ -78,20 +81,17 @@ def _views_of(kernels):
     return [LEARNT_VIEWS[name] for name in chosen] + others
 
 
-def _best(model, given, kernels):
-    n, k, q = given.closure.n_samples, model.n_clusters, model.n_landmarks
+def _best(model: Any, given: FitInput, kernels: Any, memory: float) -> tuple[str, str]:
+    n, k, q = given.closure.n_samples, given.n_clusters, model.n_landmarks
     exact, landmarks = gram_seconds(n), landmark_seconds(n, min(q, n), k)
     # The combined matrix and, packed in about half the memory, those of the views.
     n_views = 2 + len(_views_of(kernels))
     needed = 4.0 * (n**2 + _BASES_PER_VIEW * n_views * packed_size(n))
-    limit = parse_bytes(model.max_memory)
-    if np.isfinite(limit):
-        limit *= 1.0 - model._share_for_held_out()
     costs = f"{n} rows, {1e3 * exact:.3g} ms for an exact candidate and "
     costs += f"{1e3 * landmarks:.3g} ms with {q} landmarks, by formula"
-    if needed <= limit and exact <= max(landmarks, _AFFORDABLE):
+    if needed <= memory and exact <= max(landmarks, _AFFORDABLE):
         return "exact", costs
-    if needed > limit:
+    if needed > memory:
         costs += f"; exact kernels need {needed / 2**30:.2f} GiB, more than max_memory"
     n_linked = len(given.pairs.points)
     if n - n_linked <= model.working_rows:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from linkwise.doors import row_shares
 from linkwise.engines import one_blas_thread
 from linkwise.estimators._blocks import ROWS_PER_BLOCK
-from linkwise.estimators._kernel_search import KernelClusterer
+from linkwise.estimators._kernel_clusterer import KernelClusterer
 from linkwise.estimators._mahalanobis_csc import MahalanobisCSC
 from linkwise.estimators._row_map import last_step, plain_rows, reader
 

@@ -1,10 +1,18 @@
 """How KernelCSC judges candidates: by pairs as given, together, from honest starts."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from linkwise.constraints import Constraints, believe
+from linkwise._typing import FloatArray, IntArray
+from linkwise.constraints import Beliefs, Closure, Constraints, believe
+from linkwise.doors import FitInput
 from linkwise.engines import engine_for
+from linkwise.estimators._contradictions import contradict
+from linkwise.estimators._kernel_problem import KernelProblem
+from linkwise.estimators._search import Judging
 from linkwise.search import (
     Committee,
     Evaluator,
@@ -12,6 +20,7 @@ from linkwise.search import (
     RandomSearch,
     SparseVectors,
     Starts,
+    Trial,
     alone,
     run_search,
 )
@@ -33,43 +42,75 @@ _LISTED = {True: 0.5, False: 0.2}
 _COLUMNS = ["i", "j", "kind", "belief"]
 
 
-def contradict(pairs, n_clusters):
-    """Tell whether pairs contradict each other, with two clusters also in circles."""
-    if pairs.drop_conflicts() is not pairs:
-        return True
-    if n_clusters != 2 or pairs.is_empty:
-        return False
-    closure = pairs.closure(int(pairs.points.max()) + 1)
-    return not closure.has_two_sides
+def committee_evaluator(
+    model: Any, problem: KernelProblem, bank: Any, *, is_blind: bool = False
+) -> Evaluator:
+    """Return what judges candidates by the pairs as given, from several starts.
 
-
-def judging(model, given, bank, seed, is_blind=False):
-    """Return judge and starts of the candidates, as options of the evaluator."""
-    rows = given.pairs.points
-    k = model.n_clusters
+    ``is_blind``: no start knows the pairs.
+    """
+    local, k = problem.local, problem.local.n_clusters
     n_trials = 1
     if bank.plain is not None and bank.plain.credit > 0.0:
         # Seeds of plain k-means that is believed are as good as scikit-learn's.
         n_trials = 2 + int(np.log(k))
-    draws = np.random.default_rng(seed).random((_N_DRAWS, k, n_trials))
-    without_pairs = Constraints().closure(given.closure.n_samples)
-    return {
-        "judge": GivenPairs(given.pairs, model.reward),
-        "starts": Starts(rows, without_pairs, draws, is_blind, kernel_of(bank.plain)),
-    }
+    rng = np.random.default_rng(problem.view_seed)
+    return Evaluator(
+        bank,
+        local.closure,
+        k,
+        max_iter=model.max_iter,
+        unrest=0.0 if is_blind else problem.unrest,
+        judge=GivenPairs(local.pairs, model.reward),
+        starts=Starts(
+            local.pairs.points,
+            Constraints().closure(local.closure.n_samples),
+            rng.random((_N_DRAWS, k, n_trials)),
+            is_blind,
+            kernel_of(bank.plain),
+        ),
+    )
 
 
-def kernel_of(plain):
-    """Return the kernel of plain k-means, None if a bank has none."""
-    return None if plain is None else plain.kernel
+def by_committee(model: Any, problem: KernelProblem, bank: Any) -> Judging:
+    """Return how candidates are judged whose labels form a committee."""
+    return Judging(
+        committee_evaluator(model, problem, bank),
+        SparseVectors(bank.n_weights, model.max_kernels, kernel_of(bank.plain)),
+        # Where few pairs all hold, further candidates still have something to say.
+        stop_score=None,
+        n_labels=n_members(problem.local.closure.n_samples),
+    )
 
 
-def n_members(n_samples):
+def n_members(n_samples: int) -> int:
     """Return how many candidates' labels are kept at the most."""
     return max(_LEAST_MEMBERS, _MAX_BYTES // n_samples)
 
 
-def committee_of(trials, n_clusters, bank, judge):
+def by_score(
+    model: Any, problem: KernelProblem, bank: Any, max_kernels: int
+) -> Judging:
+    """Return how candidates are judged in the paper: each by the pairs that hold."""
+    evaluator = Evaluator(
+        bank,
+        problem.local.closure,
+        problem.local.n_clusters,
+        reward=model.reward,
+        max_iter=model.max_iter,
+        unrest=problem.unrest,
+    )
+    return Judging(evaluator, SparseVectors(bank.n_weights, max_kernels))
+
+
+def kernel_of(plain: Any) -> int | None:
+    """Return the kernel of plain k-means, None if a bank has none."""
+    return None if plain is None else plain.kernel
+
+
+def committee_of(
+    trials: Sequence[Trial], evaluator: Evaluator, bank: Any
+) -> tuple[Committee, list[int]]:
     """Return the committee of the trials whose labels are kept, and their places."""
     members = [
         i for i, t in enumerate(trials) if t.labels is not None and t.score == t.score
@@ -79,8 +120,8 @@ def committee_of(trials, n_clusters, bank, judge):
     committee = Committee(
         np.stack([trials[i].labels for i in members]),
         np.array([trials[i].score for i in members]),
-        judge.n_pairs,
-        n_clusters,
+        evaluator.judge.n_pairs,
+        evaluator.n_clusters,
         bank.sample_weight,
         _handicap(weights, bank),
         is_blind & ~weights[:, ~bank.is_honest].any(axis=1),
@@ -88,7 +129,7 @@ def committee_of(trials, n_clusters, bank, judge):
     return committee, members
 
 
-def _handicap(weights, bank):
+def _handicap(weights: FloatArray, bank: Any) -> FloatArray | None:
     """Return how many pairs more candidates have to satisfy for what they learnt."""
     if bank.plain is None or bank.plain.credit == 0.0:
         return None
@@ -96,8 +137,12 @@ def _handicap(weights, bank):
     return _PRICE_OF_LEARNING * share
 
 
-def choose(committee, trials, plain, tie_break="first"):
+def choose(
+    committee: Committee, trials: Sequence[Trial], plain: Any, tie_break: str = "first"
+) -> int:
     """Return which member wins: the central one, unless plain k-means does as well.
+
+    ``trials`` are those of the members.
 
     What satisfies fewer pairs than plain k-means never wins, and where that has a
     credit, so many more have to hold. ``tie_break`` says which one of those that are
@@ -118,17 +163,26 @@ def choose(committee, trials, plain, tie_break="first"):
     return chosen if is_better else rival
 
 
-def first_committee(model, given, make_bank, seed):
+def believed(model: Any, problem: KernelProblem) -> KernelProblem:
+    """Return the problem with groups of those pairs only that are believed."""
+    pairs, k = problem.local.pairs, problem.local.n_clusters
+    noise = None if model.noise == "auto" else model.noise
+    if noise == 0 or (noise is None and not contradict(pairs, k)):
+        return problem
+    committee = first_committee(model, problem)
+    opinions = committee.opinions(committee.labels[committee.central()])
+    beliefs = believe(pairs, opinions, noise)
+    return problem.believing(believed_closure(problem.local, beliefs))
+
+
+def first_committee(model: Any, problem: KernelProblem) -> Committee:
     """Return a committee on kernels and from starts that know nothing of the pairs."""
-    none = Constraints()
-    bank = make_bank(given._replace(closure=none.closure(given.closure.n_samples)))
-    options = judging(model, given, bank, seed, is_blind=True)
-    evaluator = Evaluator(
-        bank, given.closure, model.n_clusters, max_iter=model.max_iter, **options
-    )
+    n_samples = problem.local.closure.n_samples
+    bank = problem.believing(Constraints().closure(n_samples)).bank()
+    evaluator = committee_evaluator(model, problem, bank, is_blind=True)
     domain = SparseVectors(bank.n_weights, model.max_kernels, kernel_of(bank.plain))
     n_candidates = max(_LEAST_MEMBERS, int(_SHARE_OF_FIRST * model.n_candidates))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(problem.view_seed)
     result = run_search(
         RandomSearch(n_candidates).start(domain, n_candidates, rng),
         evaluator,
@@ -136,10 +190,10 @@ def first_committee(model, given, make_bank, seed):
         n_candidates=n_candidates,
         stop_score=None,
     )
-    return committee_of(result.trials, model.n_clusters, bank, options["judge"])[0]
+    return committee_of(result.trials, evaluator, bank)[0]
 
 
-def believed_closure(given, beliefs):
+def believed_closure(given: FitInput, beliefs: Beliefs) -> Closure:
     """Return the closure of the pairs that are believed."""
     pairs = given.pairs
     must, cannot = beliefs.must_link > 0.5, beliefs.cannot_link > 0.5
@@ -161,7 +215,9 @@ def believed_closure(given, beliefs):
     return keep.closure(given.closure.n_samples)
 
 
-def _own_weight(chosen, pairs, weight):
+def _own_weight(
+    chosen: IntArray, pairs: IntArray, weight: FloatArray
+) -> FloatArray | None:
     """Return the weights of chosen pairs; all are sorted."""
     if len(chosen) == 0:
         return None
@@ -170,12 +226,17 @@ def _own_weight(chosen, pairs, weight):
     return weight[np.searchsorted(code, chosen[:, 0] * size + chosen[:, 1])]
 
 
-def doubts(opinions, labels):
+def doubts(opinions: FloatArray, labels: IntArray) -> FloatArray:
     """Return for each row the share of the committee that puts it elsewhere."""
     return np.maximum(0.0, 1.0 - opinions[np.arange(len(labels)), labels])
 
 
-def disbelieved(pairs, opinions, noise, rows=None):
+def disbelieved(
+    pairs: Constraints,
+    opinions: Any,
+    noise: float | None,
+    rows: IntArray | None = None,
+) -> tuple[pd.DataFrame, float]:
     """Return the pairs that are probably wrong, and the share of wrong ones.
 
     ``rows`` are the positions that those of the pairs stand for.

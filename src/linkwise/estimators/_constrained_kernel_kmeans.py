@@ -3,7 +3,9 @@
 from numbers import Real
 
 from linkwise.doors import Interval, StrOptions, fit_context
-from linkwise.estimators._kernel_search import KernelClusterer, is_named
+from linkwise.estimators._clustering import FinalStep, cluster_under
+from linkwise.estimators._kernel_clusterer import KernelClusterer
+from linkwise.estimators._kernel_problem import exact_bank, is_named
 from linkwise.search import Evaluator
 
 
@@ -109,23 +111,16 @@ class ConstrainedKernelKMeans(KernelClusterer):
         return self._fit_in_one_task(given, self._attributes)
 
     def _attributes(self, given):
-        bank, _ = self._plain_bank(given, self._kernels(), "none")
+        bank, _ = exact_bank(given, self._kernels(), "none", self.max_memory)
         evaluator = Evaluator(bank, given.closure, self.n_clusters)
-        seed = given.rng.integers(2**63)
-        return self._cluster(
-            bank, evaluator, given.closure, bank.unscaled, self.mode, seed
+        options = {"penalty": self.penalty, "penalty_weight": self.penalty_weight}
+        step = FinalStep(
+            self.mode, int(given.rng.integers(2**63)), self.max_iter, options=options
         )
+        found = cluster_under(bank, evaluator, given.closure, bank.unscaled, step)
+        return found.attributes
 
     def _kernels(self):
         if is_named(self.kernel, "precomputed"):
             return self.kernel
         return [self.kernel]
-
-    def _soft_options(self):
-        return {"penalty": self.penalty, "penalty_weight": self.penalty_weight}
-
-    def _soft_start(self, evaluator, space, weights, closure):
-        return evaluator.start(space)
-
-    def _objective(self, evaluator, objective, weights):
-        return objective

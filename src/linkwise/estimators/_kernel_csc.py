@@ -1,59 +1,36 @@
 """KernelCSC: choose the kernel whose clusters satisfy the most constraints."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from linkwise.constraints import (
-    LEAST_PAIRS,
-    Constraints,
-    against_chance,
-    believe,
-    id_values,
-)
-from linkwise.doors import (
-    Interval,
-    StrOptions,
-    fit_context,
-    n_rows,
-    rows_of,
-    warn_caller,
-)
+from linkwise.doors import Interval, StrOptions, fit_context, n_rows, rows_of
 from linkwise.engines import is_dask_collection
 from linkwise.estimators._blocks import ROWS_PER_BLOCK
+from linkwise.estimators._clustering import FinalStep
 from linkwise.estimators._committee import (
-    believed_closure,
+    believed,
+    by_committee,
+    by_score,
     choose,
     committee_of,
-    contradict,
-    disbelieved,
-    doubts,
-    first_committee,
-    judging,
-    kernel_of,
-    n_members,
 )
-from linkwise.estimators._kernel_search import KernelSearchClusterer
+from linkwise.estimators._contradictions import warn_of_contradictions
+from linkwise.estimators._hindsight import NO_HINDSIGHT, hindsight, places_of
+from linkwise.estimators._kernel_clusterer import SEARCH_OF_KERNELS, KernelClusterer
+from linkwise.estimators._kernel_fit import KernelFit, warn_of_idle_kernel
+from linkwise.estimators._kernel_problem import pose
 from linkwise.estimators._n_clusters import choose_n_clusters, is_known
-from linkwise.estimators._search import SEARCH_CONSTRAINTS, run_candidates
-from linkwise.estimators._working_set import working_set
-from linkwise.exceptions import ConstraintWarning
-from linkwise.search import SparseVectors
-
-# Contradictions that a warning names.
-_N_NAMED = 3
-# Where there are landmarks, pairs are compared with shuffled ones on fewer rows: how
-# many pairs, rows without a pair, and candidates.
-_N_TEST_PAIRS = 200
-_N_TEST_ROWS = 200
-_N_TEST_CANDIDATES = 100
-_LEAST_TEST_CANDIDATES = 50
+from linkwise.estimators._search import (
+    NO_SEARCH,
+    SEARCH_CONSTRAINTS,
+    callbacks_told,
+    run_candidates,
+)
 
 
-class KernelCSC(KernelSearchClusterer):
+class KernelCSC(KernelClusterer):
     """Constrained clustering by a search over sparse combinations of kernels.
 
     Each candidate is a weighted sum of a few base kernels. The rows are clustered
@@ -235,7 +212,8 @@ class KernelCSC(KernelSearchClusterer):
     """
 
     _parameter_constraints = {
-        **KernelSearchClusterer._parameter_constraints,
+        **KernelClusterer._parameter_constraints,
+        **SEARCH_OF_KERNELS,
         **SEARCH_CONSTRAINTS,
         "n_clusters": [
             Interval(Integral, 1, None, closed="left"),
@@ -253,6 +231,8 @@ class KernelCSC(KernelSearchClusterer):
         "final_step": [StrOptions({"soft", "hard"}), None],
     }
 
+    # Those rows that are looked at are widened: all of them may be many.
+    _takes = frozenset({"views", "dask", "float32"})
     # Relative squared distance above which rows are in no cluster.
     _far_limit = None
     # What the search leaves behind, for those that ask for pairs: the committee, and
@@ -350,33 +330,65 @@ class KernelCSC(KernelSearchClusterer):
                 f"far={self.far!r} needs all rows in one place; for a Dask collection "
                 "leave it at 0."
             )
-        constraints = self._with_own(constraints)
-        asked_for = self.n_clusters
-        if not is_known(asked_for):
-            # All that follows takes a number; what was asked for comes back.
-            data = self._check_data(X, reset=True)
-            pairs = self._pairs_of(constraints, y, n_rows(data), sample_id)
-            options = {
-                "X": X,
-                "y": y,
-                "constraints": constraints,
-                "sample_weight": sample_weight,
-                "sample_id": sample_id,
-            }
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConstraintWarning)
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                found = choose_n_clusters(self, data, pairs, options)
-            self.n_clusters = found
-        try:
-            self._fit(
-                X, y, constraints, sample_weight, sample_id, final_step=self.final_step
+        constraints = self.constraints if constraints is None else constraints
+        n_clusters = self.n_clusters
+        if not is_known(n_clusters):
+            n_clusters = choose_n_clusters(
+                self, X, y, constraints, sample_weight, sample_id
             )
-            self.n_clusters_ = self.n_clusters
-        finally:
-            self.n_clusters = asked_for
+        given = self._check_fit(
+            X,
+            y,
+            constraints,
+            sample_weight,
+            sample_id,
+            n_clusters=n_clusters,
+            hard=self.final_step == "hard",
+        )
+        if self.on_conflict == "warn":
+            warn_of_contradictions(given.pairs, sample_id)
+        problem = pose(self, given)
+        has_committee = self.selection == "committee" and not given.pairs.is_empty
+        if has_committee:
+            problem = believed(self, problem)
+        bank = problem.bank()
+        step = self._step(seed=int(given.rng.integers(2**63)))
+        if has_committee:
+            judging = by_committee(self, problem, bank)
+        else:
+            judging = by_score(self, problem, bank, self.max_kernels)
+        fit = KernelFit(self, problem, bank, judging.evaluator, step)
+        with callbacks_told(self, given, self.n_candidates, fit.attributes) as on_trial:
+            trials, chosen, stopped_by = NO_SEARCH
+            if not given.pairs.is_empty:
+                trials, chosen, stopped_by = run_candidates(
+                    self, judging, given.rng, on_trial
+                )
+            committee = None
+            if has_committee:
+                committee, members = committee_of(trials, judging.evaluator, bank)
+                kept = [trials[i] for i in members]
+                chosen = members[choose(committee, kept, bank.plain, self.tie_break)]
+            attributes = fit.attributes(trials, chosen, stopped_by)
+            labels, looking_back = attributes["labels_"], NO_HINDSIGHT
+            if committee is not None:
+                looking_back = hindsight(self, problem, committee, labels)
+            self._set_attributes(
+                {**attributes, **looking_back.attributes, "n_clusters_": n_clusters}
+            )
+        is_here = committee is not None and isinstance(labels, np.ndarray)
+        self._committee = committee if is_here else None
+        self._committee_rows = places_of(problem.work, len(labels)) if is_here else None
+        if n_clusters > 1:
+            warn_of_idle_kernel(trials, self.kernel_weights_)
         self._set_far(X)
         return self
+
+    def _step(self, seed):
+        """Return the constrained step at the end, None if there is none."""
+        if self.final_step is None:
+            return None
+        return FinalStep(self.final_step, seed, self.max_iter, keep_satisfied=True)
 
     def _set_far(self, X):
         """Take rows far from the centre of their cluster out of it."""
@@ -417,177 +429,3 @@ class KernelCSC(KernelSearchClusterer):
         super()._reorder(order)
         if self._far_limit is not None:
             self._mean_distances = self._mean_distances[order]
-
-    def _with_own(self, constraints):
-        """Return the pairs of fit, or those that the estimator was made with."""
-        return self.constraints if constraints is None else constraints
-
-    def _pairs_of(self, constraints, y, n_samples, sample_id):
-        """Return the pairs without a word on contradictions."""
-        return super()._check_pairs(constraints, y, n_samples, sample_id)
-
-    def _check_pairs(self, constraints, y, n_samples, sample_id):
-        pairs = super()._check_pairs(constraints, y, n_samples, sample_id)
-        if self.on_conflict == "warn":
-            names = None if sample_id is None else id_values(sample_id)
-            self._warn_of_contradictions(pairs, names)
-        return pairs
-
-    def _warn_of_contradictions(self, pairs, names):
-        n_found = pairs.n_conflicts
-        if n_found == 0:
-            return
-        found = [conflict.named(names) for conflict in pairs.conflicts(_N_NAMED)]
-        named = "; ".join(map(str, found))
-        more = f"; and {n_found - _N_NAMED} more" if n_found > _N_NAMED else ""
-        warn_caller(
-            f"{n_found} of {pairs.n_cannot_link} cannot-links contradict "
-            f"must-links: {named}{more}. Some of these pairs are wrong; disbelieved_ "
-            'lists which are most likely to be. on_conflict="raise" makes it an error.',
-            ConstraintWarning,
-        )
-
-    def _n_candidates(self, n_kernels):
-        return self.n_candidates
-
-    def _without_wrong_pairs(self, given, make_bank, seed):
-        if self.selection != "committee" or self.noise == 0 or given.pairs.is_empty:
-            return given
-        noise = None if self.noise == "auto" else self.noise
-        if noise is None and not contradict(given.pairs, self.n_clusters):
-            return given
-        committee = first_committee(self, given, make_bank, seed)
-        opinions = committee.opinions(committee.labels[committee.central()])
-        beliefs = believe(given.pairs, opinions, noise)
-        return given._replace(closure=believed_closure(given, beliefs))
-
-    def _judging(self, given, bank, seed):
-        if self.selection != "committee" or given.pairs.is_empty:
-            return {}
-        return judging(self, given, bank, seed)
-
-    def _search(self, bank, evaluator, given, on_trial, max_memory):
-        if self.selection != "committee":
-            domain = SparseVectors(bank.n_weights, self.max_kernels)
-            return run_candidates(self, evaluator, domain, given.rng, on_trial)
-        domain = SparseVectors(bank.n_weights, self.max_kernels, kernel_of(bank.plain))
-        return run_candidates(
-            self,
-            evaluator,
-            domain,
-            given.rng,
-            on_trial,
-            # Where few pairs all hold, further candidates still have something to say.
-            stop_score=None,
-            n_labels=n_members(given.closure.n_samples),
-        )
-
-    def _worth(self, trials, bank, judge):
-        if self.selection != "committee":
-            return None, None
-        committee, members = committee_of(trials, self.n_clusters, bank, judge)
-        kept = [trials[i] for i in members]
-        chosen = members[choose(committee, kept, bank.plain, self.tie_break)]
-        worth = np.nan_to_num([trial.score for trial in trials], nan=-np.inf)
-        worth[chosen] = np.nextafter(worth.max(), np.inf)
-        return worth, committee
-
-    def _finish(self, local, work, committee):
-        self.doubt_, self.noise_ = None, 0.0
-        self.by_chance_, self.p_value_ = None, np.nan
-        self._committee = self._committee_rows = None
-        self.disbelieved_, _ = disbelieved(Constraints(), None, None)
-        if committee is None:
-            return
-        self._compare_with_chance(local, committee)
-        if not isinstance(self.labels_, np.ndarray):
-            return
-        own = self.labels_ if work is None else self.labels_[work.rows]
-        self._committee = committee
-        self._committee_rows = _rows_of_committee(work, len(self.labels_))
-        opinions = committee.opinions(own)
-        doubt = doubts(opinions, own)
-        if work is not None and work.is_whole:
-            doubt = doubt[work.stands_for]
-        elif work is not None:
-            known, doubt = doubt, np.full(len(self.labels_), np.nan)
-            doubt[work.rows] = known
-        self.doubt_ = doubt
-        if self._can_judge_pairs(local.pairs):
-            self.disbelieved_, self.noise_ = disbelieved(
-                local.pairs,
-                opinions,
-                None if self.noise == "auto" else self.noise,
-                None if work is None else work.rows,
-            )
-
-    def _can_judge_pairs(self, pairs):
-        """Tell whether anything can be said about which pairs are wrong.
-
-        Clusters that know no more of the pairs than chance does cannot tell.
-        """
-        if self.noise == "auto" and self.by_chance_:
-            return contradict(pairs, self.n_clusters)
-        return self.noise != 0
-
-    def _compare_with_chance(self, local, committee):
-        """Compare the pairs with shuffled ones; warn where they hold no better."""
-        if self.n_clusters == 1:
-            return
-        if self.approximation_ in ("landmarks", "working_set"):
-            # Landmarks are means of groups: all clusterings on them know the pairs.
-            local, committee = self._on_few_rows(local, committee)
-        found = against_chance(local.pairs, committee.honest_labels)
-        self.by_chance_, self.p_value_ = found.by_chance, found.p_value
-        if found.by_chance:
-            warn_caller(
-                "No more pairs hold than by chance: clusters that were made without "
-                f"the pairs satisfy {found.share:.0%} of them at best, and "
-                f"{found.shuffled_share:.0%} of shuffled ones (permutation test, "
-                f"p = {found.p_value:.2g}). The columns do not show what the pairs are "
-                "about, so do not trust the clusters. Check that the pairs name the "
-                "right rows, give columns that have to do with them, or give more "
-                "pairs.",
-                ConstraintWarning,
-            )
-
-    def _on_few_rows(self, local, committee):
-        """Return some of the pairs with their rows and some others, and a committee."""
-        n_must, n_cannot = local.pairs.n_must_link, local.pairs.n_cannot_link
-        n_candidates = min(len(committee.labels), _N_TEST_CANDIDATES)
-        if n_must + n_cannot < LEAST_PAIRS or n_candidates < _LEAST_TEST_CANDIDATES:
-            return local, committee
-        rng = np.random.default_rng(0)
-        is_drawn = rng.permutation(n_must + n_cannot) < _N_TEST_PAIRS
-        pairs = local.pairs.subset(is_drawn[:n_must], is_drawn[n_must:])
-        some = local._replace(pairs=pairs, rng=rng)
-        some = working_set(some, _N_TEST_ROWS, self.n_clusters).problem(some)
-        model = KernelCSC(
-            self.n_clusters,
-            kernels=self.kernels,
-            n_candidates=n_candidates,
-            max_kernels=self.max_kernels,
-            approximation="exact",
-            filter=self.filter,
-            max_memory=self.max_memory,
-            random_state=0,
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConstraintWarning)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            try:
-                model.fit(some.data, constraints=some.pairs)
-            except MemoryError:  # it is not worth a fit
-                return local, committee
-        return some, model._committee
-
-
-def _rows_of_committee(work, n_samples):
-    """Return the place of each row in the labels of a committee."""
-    if work is None:
-        return np.arange(n_samples)
-    if work.is_whole:
-        return np.asarray(work.stands_for)
-    places = np.full(n_samples, -1)
-    places[work.rows] = np.arange(len(work.rows))
-    return places

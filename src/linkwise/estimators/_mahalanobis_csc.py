@@ -1,13 +1,16 @@
 """MahalanobisCSC: choose the feature weights whose clusters satisfy most pairs."""
 
 from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances_argmin
 
+from linkwise._typing import FloatArray
 from linkwise.clustering import centres_of
 from linkwise.doors import (
+    ConstrainedClusterer,
     Interval,
     StrOptions,
     attributes_of,
@@ -19,12 +22,16 @@ from linkwise.doors import (
 from linkwise.engines import DaskRows, one_blas_thread
 from linkwise.estimators._approximation import log
 from linkwise.estimators._blocks import cluster_all_rows, with_all_clusters
+from linkwise.estimators._clustering import best_on_all_rows
 from linkwise.estimators._search import (
+    NO_SEARCH,
     SEARCH_CONSTRAINTS,
-    SearchClusterer,
+    Judging,
+    callbacks_told,
+    history,
     run_candidates,
 )
-from linkwise.estimators._working_set import UNREST, scores_of, working_set
+from linkwise.estimators._working_set import UNREST, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import FeatureScales, Standardized, feature_seconds
 from linkwise.search import Cube, Evaluator
@@ -33,7 +40,17 @@ from linkwise.search import Cube, Evaluator
 _LONG = 0.05
 
 
-class MahalanobisCSC(SearchClusterer):
+class MetricClustering(NamedTuple):
+    """Clusters under weights of features."""
+
+    weights: FloatArray
+    objective: float  # relative to a random clustering
+    described: dict[str, Any]  # labels and what they satisfy, as fitted attributes
+    centres: FloatArray  # (n_clusters, n_features), in the units of the data
+    reward: float | None = None  # on all rows, if the search has seen but some
+
+
+class MahalanobisCSC(ConstrainedClusterer):
     """Constrained clustering by a search over weights of features.
 
     Each candidate is a vector of weights in [0, 1], one for each standardised feature.
@@ -98,11 +115,13 @@ class MahalanobisCSC(SearchClusterer):
     """
 
     _parameter_constraints = {
-        **SearchClusterer._parameter_constraints,
+        **ConstrainedClusterer._parameter_constraints,
         **SEARCH_CONSTRAINTS,
         "approximation": [StrOptions({"auto", "exact", "working_set"})],
         "working_rows": [Interval(Integral, 1, None, closed="left")],
     }
+
+    _takes = frozenset({"dask"})
 
     def __init__(
         self,
@@ -156,7 +175,7 @@ class MahalanobisCSC(SearchClusterer):
         how = self._approximation(given)
         work, local = None, given
         if how == "working_set":
-            work = working_set(given, self.working_rows, self.n_clusters)
+            work = working_set(given, self.working_rows)
             local = work.problem(given)
         data, weight, closure = _dense(local.data), local.sample_weight, local.closure
         weight = np.ones(len(data)) if weight is None else weight
@@ -171,39 +190,54 @@ class MahalanobisCSC(SearchClusterer):
                 "labels).",
                 ConstraintWarning,
             )
-        evaluator = Evaluator(
-            bank,
-            closure,
-            self.n_clusters,
-            reward=self.reward,
-            max_iter=self.max_iter,
-            unrest=UNREST if how == "working_set" else 0.0,
+        judging = Judging(
+            Evaluator(
+                bank,
+                closure,
+                given.n_clusters,
+                reward=self.reward,
+                max_iter=self.max_iter,
+                unrest=UNREST if how == "working_set" else 0.0,
+            ),
+            Cube(bank.n_weights),
         )
-
-        def search(on_trial):
-            domain = Cube(bank.n_weights)
-            return run_candidates(self, evaluator, domain, given.rng, on_trial)
+        evaluator, names = judging.evaluator, self._feature_names()
 
         def cluster(weights):
             with one_blas_thread():
                 result = evaluator.cluster(bank.combine(weights), weights)
-            centres = row_shares(result.labels, weight, self.n_clusters).T @ data
-            fitted = {
-                **attributes_of(result, closure),
-                "objective_": evaluator.relative_objective(result.objective, weights),
-                "feature_weights_": weights,
-                "cluster_centers_": centres,
+            centres = row_shares(result.labels, weight, given.n_clusters).T @ data
+            found = MetricClustering(
+                weights,
+                evaluator.relative_objective(result.objective, weights),
+                attributes_of(result, closure),
+                centres,
+            )
+            if work is None:
+                return found
+            return self._spread(found, view, given, work, local, evaluator.judge)
+
+        def attributes(trials, chosen, stopped_by="callback"):
+            if trials:
+                found = best_on_all_rows(cluster, trials, chosen)
+            else:
+                found = cluster(np.ones(bank.n_weights))
+            return {
+                **found.described,
+                "objective_": found.objective,
+                "feature_weights_": found.weights,
+                "cluster_centers_": found.centres,
                 "approximation_": how,
                 "_view": view,
+                "history_": history(trials, names),
+                "stopped_by_": stopped_by,
             }
-            if work is not None:
-                fitted |= self._spread(
-                    view, weights, centres, given, work, local, evaluator.judge, result
-                )
-            return fitted
 
-        names = self._feature_names()
-        self._fit_weights(given, names, self.n_candidates, search, cluster)
+        with callbacks_told(self, given, self.n_candidates, attributes) as on_trial:
+            result = NO_SEARCH
+            if not given.pairs.is_empty:
+                result = run_candidates(self, judging, given.rng, on_trial)
+            self._set_attributes(attributes(*result))
         return self
 
     def _approximation(self, given):
@@ -228,17 +262,14 @@ class MahalanobisCSC(SearchClusterer):
         )
         return how
 
-    def _takes_dask(self):
-        return True
-
-    def _spread(self, view, weights, centres, given, work, local, judge, found):
-        """Return the attributes that change when all rows get labels."""
+    def _spread(self, found, view, given, work, local, judge):
+        """Return a clustering of the working rows as one of all rows."""
 
         def standardized(rows):
             return view.transform(_dense(rows)).values
 
-        core = np.diag(weights**2)
-        means = standardized(centres)
+        core = np.diag(found.weights**2)
+        means = standardized(found.centres)
         start = centres_of(means, np.ones(len(means)), core)
         memory = parse_bytes("1GiB")
         result, labels_by = cluster_all_rows(
@@ -247,19 +278,26 @@ class MahalanobisCSC(SearchClusterer):
         means = np.where(np.isnan(result.means), means, result.means)
         scale = np.where(np.isinf(view.scale), 0.0, view.scale)
         last = centres_of(means, np.ones(len(means)), core)
-        own = last.labels(standardized(local.data))
         labels = labels_by(last)
-        if not isinstance(given.data, DaskRows):
-            k = self.n_clusters
-            labels = with_all_clusters(labels, k, work, found.labels)
+        if isinstance(given.data, DaskRows):
+            own = last.labels(standardized(local.data))
+        else:
+            own = found.described["labels_"]
+            labels = with_all_clusters(labels, given.n_clusters, work, own)
             own = labels[work.rows]
-        return {
-            "labels_": labels,
-            "cluster_centers_": view.mean + scale * means,
-            "n_iter_": result.n_iter,
-            "converged_": result.converged,
-            **scores_of(own, local.closure, judge),
-        }
+        return MetricClustering(
+            found.weights,
+            found.objective,
+            {
+                "labels_": labels,
+                "n_iter_": result.n_iter,
+                "converged_": result.converged,
+                "constraint_score_": local.closure.score(own),
+                "n_violated_": local.closure.n_violated(own),
+            },
+            view.mean + scale * means,
+            judge(own),
+        )
 
     def predict(self, X):
         """Return the nearest cluster of each row of X under the learnt metric.

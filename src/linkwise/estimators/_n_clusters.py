@@ -1,12 +1,18 @@
 """How many clusters there are, where that is not known."""
 
+import warnings
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from linkwise._typing import FloatArray
+from linkwise.constraints import Constraints
 from linkwise.doors import n_rows
 from linkwise.engines import DaskRows
+from linkwise.exceptions import ConstraintWarning
 from linkwise.search import GivenPairs
 
 # The largest number that "auto" tries, and how many it tries above the least that the
@@ -26,12 +32,12 @@ _PRICE = 0.75
 _UNRELATED = np.linspace(0.002, 1.0, 200)
 
 
-def is_known(n_clusters):
+def is_known(n_clusters: Any) -> bool:
     """Tell whether the number of clusters is a number."""
     return isinstance(n_clusters, Integral)
 
 
-def numbers_to_try(n_clusters, pairs, n_samples):
+def numbers_to_try(n_clusters: Any, pairs: Constraints, n_samples: int) -> list[int]:
     """Return the numbers of clusters to choose from, ascending.
 
     "auto": from the least with which the pairs can hold, if they do not contradict each
@@ -55,7 +61,7 @@ def numbers_to_try(n_clusters, pairs, n_samples):
     return [int(k) for k in numbers]
 
 
-def _least_feasible(pairs, n_samples):
+def _least_feasible(pairs: Constraints, n_samples: int) -> int:
     """Return the least number of clusters, from 2, not proven to be too small."""
     if pairs.is_empty or pairs.drop_conflicts() is not pairs:
         return 2
@@ -70,13 +76,18 @@ def _least_feasible(pairs, n_samples):
     )
 
 
-def choose_n_clusters(model, data, pairs, fit_options):
+def choose_n_clusters(
+    model: Any, X: Any, y: Any, constraints: Any, sample_weight: Any, sample_id: Any
+) -> int:
     """Return the number of clusters that the pairs speak for most.
 
     Each number gets a small search of its own. Of equal ones the smallest is taken, and
-    the smallest of all without pairs.
+    the smallest of all without pairs. ``model`` is the estimator whose ``fit`` was
+    given the rest.
     """
+    data = model._check_data(X, reset=True)
     n_samples = n_rows(data)
+    pairs = model._check_pairs(constraints, y, n_samples, sample_id)
     if isinstance(data, DaskRows):
         raise ValueError(
             f"n_clusters={model.n_clusters!r} needs all rows in one place; for a Dask "
@@ -95,13 +106,23 @@ def choose_n_clusters(model, data, pairs, fit_options):
             far=0.0,
             on_conflict="drop" if model.on_conflict == "warn" else model.on_conflict,
         )
-        evidence = np.sort(_evidence(one.fit(**fit_options), pairs))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstraintWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            one.fit(
+                X,
+                y,
+                constraints=constraints,
+                sample_weight=sample_weight,
+                sample_id=sample_id,
+            )
+        evidence = np.sort(_evidence(one, pairs))
         n_best = max(1, round(_BEST * len(evidence)))
         support.append(evidence[-n_best:].mean() - _PRICE * k)
     return numbers[int(np.argmax(support))]
 
 
-def _evidence(fitted, pairs):
+def _evidence(fitted: Any, pairs: Constraints) -> FloatArray:
     """Return how well the clusters of each candidate explain the pairs."""
     rows, committee = fitted._committee_rows, fitted._committee
     must_link, cannot_link = rows[pairs.must_link], rows[pairs.cannot_link]
@@ -123,7 +144,9 @@ def _evidence(fitted, pairs):
     return np.array(found)
 
 
-def log_ratio_to_chance(n_must, n_cannot, n_pairs, p_together):
+def log_ratio_to_chance(
+    n_must: float, n_cannot: float, n_pairs: float, p_together: float
+) -> float:
     """Return log(probability of pairs given some clusters / given nothing).
 
     A share of the pairs, the one that explains them best, has nothing to do with the
@@ -153,4 +176,4 @@ def log_ratio_to_chance(n_must, n_cannot, n_pairs, p_together):
         + n_cannot * np.log(_UNRELATED + related / (1.0 - p_together))
         + (n_pairs - n_must - n_cannot) * np.log(_UNRELATED)
     )
-    return logs.max()
+    return float(logs.max())

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkwise.doors import as_generator, is_several, n_rows, rows_of
 from linkwise.engines import is_dask_collection, one_blas_thread
-from linkwise.estimators._kernel_search import KernelClusterer
+from linkwise.estimators._kernel_clusterer import KernelClusterer
 from linkwise.estimators._mahalanobis_csc import MahalanobisCSC
 from linkwise.kernels import Standardized, eigen, in_double
 

@@ -2,16 +2,18 @@
 
 from numbers import Integral
 
-import numpy as np
-
 from linkwise.doors import Interval, Options, fit_context
 from linkwise.engines import engine_for
-from linkwise.estimators._held_out import held_out_evaluators
-from linkwise.estimators._kernel_search import KernelSearchClusterer
-from linkwise.search import RandomSearch, SparseVectors, run_search
+from linkwise.estimators._committee import by_score
+from linkwise.estimators._held_out import MeanOverFolds
+from linkwise.estimators._kernel_clusterer import SEARCH_OF_KERNELS, KernelClusterer
+from linkwise.estimators._kernel_fit import KernelFit, warn_of_idle_kernel
+from linkwise.estimators._kernel_problem import pose
+from linkwise.estimators._search import NO_SEARCH, callbacks_told, warn_if_interrupted
+from linkwise.search import RandomSearch, run_search
 
 
-class SingleKernelCSC(KernelSearchClusterer):
+class SingleKernelCSC(KernelClusterer):
     """Constrained clustering by choice of a single kernel.
 
     Every base kernel is tried once, as KernelCSC tries combinations of them.
@@ -72,9 +74,12 @@ class SingleKernelCSC(KernelSearchClusterer):
     """
 
     _parameter_constraints = {
-        **KernelSearchClusterer._parameter_constraints,
+        **KernelClusterer._parameter_constraints,
+        **SEARCH_OF_KERNELS,
         "cv": [Options(Integral, {0}), Interval(Integral, 2, None, closed="left")],
     }
+
+    _takes = frozenset({"views", "dask", "float32"})
 
     def __init__(
         self,
@@ -122,40 +127,31 @@ class SingleKernelCSC(KernelSearchClusterer):
         -------
         self
         """
-        return self._fit(X, y, constraints, sample_weight, sample_id)
-
-    def _n_candidates(self, n_kernels):
-        return n_kernels
-
-    def _holds_out(self):
-        return self.cv > 0
-
-    def _search(self, bank, evaluator, given, on_trial, max_memory):
+        given = self._check_fit(X, y, constraints, sample_weight, sample_id)
+        problem = pose(self, given, has_folds=self.cv > 0)
+        bank = problem.bank()
+        given.rng.integers(2**63)  # where KernelCSC draws the seed of its final step
         n_kernels = bank.n_weights
-        return run_search(
-            RandomSearch().start(SparseVectors(n_kernels, 1), n_kernels, given.rng),
-            _MeanOverFolds(self, bank, given, max_memory) if self.cv else evaluator,
-            engine_for(self.n_jobs),
-            n_candidates=n_kernels,
-            stop_score=None,
-            tie_break=self.tie_break,
-            on_trial=on_trial,
-        )
-
-
-class _MeanOverFolds:
-    """Scores weights by held-out pairs: closure anew in each fold, mean over folds."""
-
-    def __init__(self, model, bank, given, max_memory):
-        try:
-            folds = held_out_evaluators(
-                model, bank, given, model.cv, given.rng, max_memory / model.cv
-            )
-            self._folds = list(folds)
-        except ValueError as error:
-            raise ValueError(f"cv={model.cv}: {error}") from error
-
-    def __call__(self, weights):
-        """Return the mean held-out score and the mean relative objective."""
-        scores, objectives = zip(*[fold(weights) for fold in self._folds], strict=True)
-        return np.mean(scores), np.mean(objectives)
+        judging = by_score(self, problem, bank, max_kernels=1)
+        fit = KernelFit(self, problem, bank, judging.evaluator)
+        with callbacks_told(self, given, n_kernels, fit.attributes) as on_trial:
+            trials, chosen, stopped_by = NO_SEARCH
+            if not given.pairs.is_empty:
+                evaluate = judging.evaluator
+                if self.cv:
+                    evaluate = MeanOverFolds(self, problem, bank)
+                result = run_search(
+                    RandomSearch().start(judging.domain, n_kernels, given.rng),
+                    evaluate,
+                    engine_for(self.n_jobs),
+                    n_candidates=n_kernels,
+                    stop_score=None,
+                    tie_break=self.tie_break,
+                    on_trial=on_trial,
+                )
+                warn_if_interrupted(result, n_kernels)
+                trials, chosen, stopped_by = result
+            self._set_attributes(fit.attributes(trials, chosen, stopped_by))
+        if given.n_clusters > 1:
+            warn_of_idle_kernel(trials, self.kernel_weights_)
+        return self

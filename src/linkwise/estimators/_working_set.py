@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwise.doors import rows_of
+from linkwise._typing import FloatArray, IntArray
+from linkwise.doors import FitInput, rows_of
 from linkwise.engines import DaskRows
 from linkwise.kernels import SeveralSets, distinct_rows
 
@@ -23,16 +24,16 @@ class WorkingSet(NamedTuple):
     """
 
     data: Any  # the rows, as the data of fit
-    rows: np.ndarray  # (m,), their positions in the data, ascending
-    weight: np.ndarray  # (m,)
-    stands_for: np.ndarray | None  # (n,), working row of each row; None: not for all
+    rows: IntArray  # (m,), their positions in the data, ascending
+    weight: FloatArray  # (m,)
+    stands_for: IntArray | None  # (n,), working row of each row; None: not for all
 
     @property
-    def is_whole(self):
+    def is_whole(self) -> bool:
         """Whether every row of the data has a working row."""
         return self.stands_for is not None
 
-    def problem(self, given):
+    def problem(self, given: FitInput) -> FitInput:
         """Return the input of fit as if the working rows were all."""
         pairs = given.pairs.restrict(self.rows)
         return given._replace(
@@ -43,18 +44,18 @@ class WorkingSet(NamedTuple):
         )
 
 
-def working_set(given, n_others, n_clusters):
+def working_set(given: FitInput, n_others: int | None) -> WorkingSet:
     """Return the working set of some checked data.
 
     Parameters
     ----------
     given : FitInput
-        What was passed to fit; its ``rng`` draws rows.
+        What was passed to fit; its ``rng`` draws rows. There are at least as many
+        working rows as clusters, if need be with equal ones.
     n_others : int or None
         Number of rows without a pair to draw; None: all.
-    n_clusters : int
-        There are at least as many working rows, if need be with equal ones.
     """
+    n_clusters = given.n_clusters
     n_samples = given.closure.n_samples
     linked = np.asarray(given.pairs.points, dtype=np.intp)  # ascending
     n_free = n_samples - len(linked)
@@ -81,7 +82,7 @@ def working_set(given, n_others, n_clusters):
     return WorkingSet(data, rows[first], weight, group if is_whole else None)
 
 
-def _extreme_rows(data):
+def _extreme_rows(data: Any) -> IntArray:
     """Return the rows with the least and the largest value of each column."""
     is_array = isinstance(data, np.ndarray) and data.dtype.kind == "f"
     if not is_array and not isinstance(data, DaskRows):
@@ -89,7 +90,9 @@ def _extreme_rows(data):
     return np.concatenate([data.argmin(axis=0), data.argmax(axis=0)])
 
 
-def _sample(certain, ranks, n_samples, weight):
+def _sample(
+    certain: IntArray, ranks: IntArray, n_samples: int, weight: FloatArray | None
+) -> tuple[IntArray, FloatArray]:
     """Return the rows ``certain`` and some of the others, with weights.
 
     ``ranks`` count the others. Their weights are raised so that they stand for all.
@@ -105,12 +108,3 @@ def _sample(certain, ranks, n_samples, weight):
     rows = np.concatenate([certain, drawn])
     order = np.argsort(rows, kind="stable")
     return rows[order], own[order]
-
-
-def scores_of(labels, closure, judge):
-    """Return the fitted attributes that follow from the labels of the working rows."""
-    return {
-        "constraint_score_": closure.score(labels),
-        "n_violated_": closure.n_violated(labels),
-        "_reward": judge(labels),
-    }

@@ -136,7 +136,7 @@ class Evaluator:
     ) -> None:
         self._bank = bank
         self._closure = closure
-        self._n_clusters = n_clusters
+        self.n_clusters = n_clusters
         self.judge = reward_of(closure, reward) if judge is None else judge
         self._max_iter = max_iter
         self._unrest = unrest
@@ -171,7 +171,7 @@ class Evaluator:
         objective = self.relative_objective(result.objective, weights)
         if self._starts is None:
             return score, objective
-        small = np.min_scalar_type(self._n_clusters - 1)
+        small = np.min_scalar_type(self.n_clusters - 1)
         return score, objective, result.labels.astype(small), is_blind
 
     def _honest_score(self, space: Space, result: KMeansResult) -> float:
@@ -181,7 +181,7 @@ class Evaluator:
         by where rows would go by themselves: under a kernel that tells nothing apart
         they would stay where the start has put them.
         """
-        if self._starts is None or self._n_clusters == 1:
+        if self._starts is None or self.n_clusters == 1:
             return self.judge(result.labels)
         labels = result.labels.copy()
         rows = self._starts.rows
@@ -191,11 +191,11 @@ class Evaluator:
     @property
     def candidate_seconds(self) -> float:
         """Rough time of one call, by a formula."""
-        return self._bank.candidate_seconds(self._n_clusters)
+        return self._bank.candidate_seconds(self.n_clusters)
 
     def start(self, space: Space) -> IntArray:
         """Return the start labels of the paper in a geometry."""
-        return farthest_first(space, self._closure, self._n_clusters)
+        return farthest_first(space, self._closure, self.n_clusters)
 
     def cluster(
         self, space: Space, weights: FloatArray, unrest: float = 0.0
@@ -212,7 +212,7 @@ class Evaluator:
                 kmeans(
                     space,
                     closure,
-                    self._n_clusters,
+                    self.n_clusters,
                     max_iter=self._max_iter,
                     unrest=unrest,
                     draws=draws,
@@ -234,8 +234,8 @@ class Evaluator:
             return [(starts.without_pairs, draws) for draws in starts.draws]
         draws = starts.draws[0][:, :1]
         blind = (starts.without_pairs, draws)
-        is_many = self._n_clusters >= _MANY_CLUSTERS
-        has_few_groups = 2 * self._closure.n_linked < self._n_clusters
+        is_many = self.n_clusters >= _MANY_CLUSTERS
+        has_few_groups = 2 * self._closure.n_linked < self.n_clusters
         if starts.is_blind or (is_many and has_few_groups):
             return [blind]
         # Told from the weights: so it is the same in whatever order, thread or process
