@@ -1,0 +1,383 @@
+"""Where rows belong: a committee of clusterings and forests vote together.
+
+The search leaves many clusterings, the pairs leave groups of rows that belong together.
+Once the groups are assigned to clusters, two experts know more than one clustering
+does: the committee, by the groups that each of its clusters holds, and forests that
+learn the groups from the columns. The same rule serves the rows of a fit and new rows.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.constraints import Closure, Constraints
+from linkwise.estimators._assignment import LinkedRows
+from linkwise.kernels import Standardized
+from linkwise.search import Committee, matched
+
+# Least probability that opinions leave for a cluster.
+_LEAST = 0.02
+# Members that are looked at, the heaviest: others have next to no weight.
+_MAX_MEMBERS = 60
+
+
+@dataclass(frozen=True)
+class PlacingSettings:
+    """Numbers of the rule; ``benchmarks/placing.py`` measures each of them.
+
+    Attributes
+    ----------
+    n_members : int
+        Number of different clusterings that vote. Each costs kernel values of new rows.
+    trust : float
+        Worth of the overlap between a member's cluster and a final one, in rows.
+    smooth : float
+        Rows of each final cluster added to every cluster of a member.
+    n_rounds : int
+        How often forests correct the assignment of the groups, for k > 2.
+    n_trees : int
+        Trees in each forest.
+    full_say : float
+        Rows with pairs per cluster up to which the committee counts as much as the
+        forests. Its weight falls beyond that.
+    least_rows : float
+        Rows with pairs per cluster below which nothing is placed.
+    sure : float
+        Probability from which the assignment of a row counts as known in a second fit.
+    """
+
+    n_members: int = 3
+    trust: float = 1.0
+    smooth: float = 0.1
+    n_rounds: int = 2
+    n_trees: int = 60
+    full_say: float = 50.0
+    least_rows: float = 5.0
+    sure: float = 0.8
+
+
+SETTINGS = PlacingSettings()
+
+
+class Voters(NamedTuple):
+    """Members of a committee that vote; no two are the same clustering."""
+
+    members: IntArray  # (n_used,), positions in the committee, heaviest first
+    weights: FloatArray  # (n_used,), they sum to 1
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """The rule that says where rows belong; made by :func:`learn_placing`.
+
+    Attributes
+    ----------
+    members : ndarray of shape (n_used,)
+        Members of the committee that vote.
+    weights : ndarray of shape (n_used,)
+        Their weights; they sum to 1.
+    tables : ndarray of shape (n_used, n_clusters, n_clusters)
+        Probability of each final cluster, for each cluster of each member.
+    committee_weight : float
+        Weight of the committee, in [0, 1]; the forests have the rest.
+    forests : tuple of estimators
+        Forests that have learnt the groups; empty if there was nothing to learn.
+    scaling : Standardized or None
+        Scaling of the columns that the forests see.
+    """
+
+    members: IntArray
+    weights: FloatArray
+    tables: FloatArray
+    committee_weight: float
+    forests: tuple[Any, ...]
+    scaling: Standardized | None
+
+    def probabilities(
+        self, clusters: IntArray, features: FloatArray | None
+    ) -> FloatArray:
+        """Return how probable each final cluster is for each row.
+
+        Parameters
+        ----------
+        clusters : ndarray of int, shape (n_used, n_rows)
+            Cluster of each row by each of ``members``, in this order.
+        features : ndarray of shape (n_rows, n_features) or None
+            Columns of the rows, as in the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters)
+            Each row sums to 1.
+        """
+        found = _shares(clusters, self.weights, self.tables)
+        if not self.forests:
+            return found
+        assert self.scaling is not None and features is not None
+        learnt = _by_forests(self.forests, self.scaling.transform(features).plain())
+        # Of clusters that the forests do not know, the committee alone can tell.
+        known = self.forests[0].classes_
+        by_forests = found.copy()
+        by_forests[:, known] = learnt * found[:, known].sum(axis=1, keepdims=True)
+        weight = self.committee_weight
+        return np.asarray(weight * found + (1.0 - weight) * by_forests)
+
+
+def learn_placing(
+    committee: Committee,
+    labels: IntArray,
+    closure: Closure,
+    features: FloatArray | None,
+    *,
+    seed: int,
+    settings: PlacingSettings = SETTINGS,
+) -> Placing | None:
+    """Learn where rows belong from a committee, pairs and columns.
+
+    Parameters
+    ----------
+    committee : Committee
+        Clusterings of the rows.
+    labels : ndarray of int, shape (n_samples,)
+        The chosen clustering; its ids are those of the final clusters.
+    closure : Closure
+        Of the pairs that are believed: wrong ones do much harm.
+    features : ndarray of shape (n_samples, n_features) or None
+        Columns of the rows. Without them the committee votes alone.
+    seed : int
+        Seed of the forests.
+    settings : PlacingSettings
+        Numbers of the rule.
+
+    Returns
+    -------
+    Placing or None
+        None if there are too few rows with pairs: then rows stay where they are.
+    """
+    n_clusters = committee.n_clusters
+    linked = LinkedRows(closure, n_clusters)
+    n_linked = len(linked.rows)
+    if n_clusters < 2 or n_linked < settings.least_rows * n_clusters:
+        return None
+    scaling, columns = _scaled(features, linked.rows)
+    voters = voting_members(committee, settings.n_members)
+    chances = _assign(committee, voters, labels, linked, columns, seed, settings)
+    own = chances.argmax(axis=1)
+    tables = _tables(committee, voters, labels, linked.rows, own, settings)
+    forests: tuple[Any, ...] = ()
+    if columns is not None and len(np.unique(own)) > 1:
+        forests = _forests(columns, own, chances.max(axis=1), seed, settings.n_trees)
+    say = min(1.0, settings.full_say * n_clusters / n_linked)
+    return Placing(*voters, tables, say / (say + 1.0), forests, scaling)
+
+
+def groups_for_second_fit(
+    committee: Committee,
+    labels: IntArray,
+    closure: Closure,
+    features: FloatArray | None,
+    *,
+    seed: int,
+    settings: PlacingSettings = SETTINGS,
+) -> Constraints | None:
+    """Return one group of rows for each cluster, as pairs.
+
+    A second fit learns views and starts from these pairs; it is judged by the given
+    ones.
+
+    Parameters
+    ----------
+    committee, labels, closure, features, seed, settings
+        As for :func:`learn_placing`.
+
+    Returns
+    -------
+    Constraints or None
+        Must-links inside the groups and cannot-links between them; None if fewer than
+        two clusters have rows whose assignment is sure.
+    """
+    linked = LinkedRows(closure, committee.n_clusters)
+    if committee.n_clusters < 2 or len(linked.rows) == 0:
+        return None
+    _, columns = _scaled(features, linked.rows)
+    voters = voting_members(committee, settings.n_members)
+    chances = _assign(committee, voters, labels, linked, columns, seed, settings)
+    is_sure = chances.max(axis=1) >= settings.sure
+    own = chances.argmax(axis=1)[is_sure]
+    groups = [linked.rows[is_sure][own == cluster] for cluster in np.unique(own)]
+    if len(groups) < 2:
+        return None
+    must_link = [np.stack([rows[:-1], rows[1:]], axis=1) for rows in groups]
+    first, second = np.triu_indices(len(groups), 1)
+    heads = np.array([rows[0] for rows in groups])
+    return Constraints(
+        np.concatenate(must_link), np.stack([heads[first], heads[second]], axis=1)
+    )
+
+
+def voting_members(committee: Committee, n_members: int) -> Voters:
+    """Return the heaviest clusterings; equal ones count once, with their sum.
+
+    Parameters
+    ----------
+    committee : Committee
+        The committee.
+    n_members : int
+        How many are returned, at most.
+
+    Returns
+    -------
+    Voters
+        Members and weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.array([[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]])
+    >>> committee = Committee(labels, np.array([0.9, 0.8, 0.9]), 20.0, 2)
+    >>> voting_members(committee, 5).members.tolist()
+    [0, 1]
+    """
+    weights = committee.weights
+    found: dict[bytes, tuple[int, float]] = {}
+    for member in np.argsort(-weights, kind="stable")[:_MAX_MEMBERS].tolist():
+        same = _renumbered(committee.labels[member]).tobytes()
+        first, total = found.get(same, (member, 0.0))
+        found[same] = first, total + float(weights[member])
+    heaviest = sorted(found.values(), key=lambda item: -item[1])[:n_members]
+    members, sums = np.array(heaviest).T
+    return Voters(members.astype(np.intp), sums / sums.sum())
+
+
+def _renumbered(labels: IntArray) -> IntArray:
+    """Return the clustering with ids in the order in which they appear."""
+    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[own]
+
+
+def _scaled(
+    features: FloatArray | None, rows: IntArray
+) -> tuple[Standardized | None, FloatArray | None]:
+    """Return the scaling of the columns, and those of some rows, scaled."""
+    if features is None:
+        return None, None
+    # Trees see rows in single precision, which is lost far from zero.
+    scaling = Standardized().fit(features)
+    return scaling, scaling.transform(features[rows]).plain()
+
+
+def _assign(
+    committee: Committee,
+    voters: Voters,
+    labels: IntArray,
+    linked: LinkedRows,
+    columns: FloatArray | None,  # (n_linked, n_features), scaled
+    seed: int,
+    settings: PlacingSettings,
+) -> FloatArray:
+    """Return how probable each cluster is for each row with a pair."""
+    rows = linked.rows
+    chances = linked.assign(_log(committee.opinions(labels)[rows]))
+    if committee.n_clusters == 2 or columns is None:
+        return chances
+    clusters = committee.labels[voters.members][:, rows]
+    for round_ in range(settings.n_rounds):
+        own = chances.argmax(axis=1)
+        known = np.unique(own)
+        if len(known) < 2:
+            break
+        tables = _tables(committee, voters, labels, rows, own, settings)
+        shares = _shares(clusters, voters.weights, tables)
+        learnt = np.zeros_like(shares)
+        learnt[:, known] = _out_of_bag(columns, own, seed + round_, settings.n_trees)
+        chances = linked.assign(0.5 * (_log(shares) + _log(learnt)))
+    return chances
+
+
+def _log(chances: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.maximum(chances, _LEAST)))
+
+
+def _tables(
+    committee: Committee,
+    voters: Voters,
+    labels: IntArray,
+    rows: IntArray,
+    own: IntArray,  # (n_linked,), clusters that the rows are assigned to
+    settings: PlacingSettings,
+) -> FloatArray:
+    """Return the probability of each final cluster in each cluster of the voters."""
+    k = committee.n_clusters
+    sizes = np.bincount(own, minlength=k)
+    # Clusters count the same: how many rows of one have pairs says little of its size.
+    worth = sizes.sum() / np.count_nonzero(sizes) / np.maximum(sizes, 1)
+    tables = np.full((len(voters.members), k, k), settings.smooth)
+    for table, member in zip(tables, voters.members, strict=True):
+        clusters = committee.labels[member].astype(np.intp)
+        np.add.at(table, (clusters[rows], own), worth[own])
+        table[np.arange(k), matched(clusters, labels, k)] += settings.trust
+    return np.asarray(tables / tables.sum(axis=2, keepdims=True))
+
+
+def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> FloatArray:
+    """Return how probable each final cluster is for each row, by the voters."""
+    found = np.zeros((clusters.shape[1], tables.shape[2]))
+    for own, weight, table in zip(clusters, weights, tables, strict=True):
+        found += weight * table[own]
+    return found
+
+
+def _forests(
+    columns: FloatArray, own: IntArray, sure: FloatArray, seed: int, n_trees: int
+) -> tuple[Any, ...]:
+    """Return two forests: one for which all clusters count the same, one as they are.
+
+    Together they neither lose small clusters nor exaggerate them.
+    """
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+    forests = (
+        RandomForestClassifier(
+            n_trees, class_weight="balanced_subsample", random_state=seed
+        ),
+        ExtraTreesClassifier(n_trees, random_state=seed),
+    )
+    order = _order(columns, own)
+    for forest in forests:
+        forest.fit(columns[order], own[order], sample_weight=sure[order])
+    return forests
+
+
+def _by_forests(forests: Sequence[Any], columns: FloatArray) -> FloatArray:
+    """Return the mean vote of forests that know the same clusters."""
+    votes = sum(forest.predict_proba(columns) for forest in forests)
+    return np.asarray(votes / len(forests))
+
+
+def _out_of_bag(
+    columns: FloatArray, own: IntArray, seed: int, n_trees: int
+) -> FloatArray:
+    """Return the votes of trees that have not seen the row, (n_linked, n_known)."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(n_trees, oob_score=True, random_state=seed)
+    order = _order(columns, own)
+    with warnings.catch_warnings():
+        # A row that every tree has seen gets no vote: then its opinions are even.
+        warnings.simplefilter("ignore")
+        forest.fit(columns[order], own[order])
+    found = np.empty_like(forest.oob_decision_function_)
+    found[order] = forest.oob_decision_function_
+    return found
+
+
+def _order(columns: FloatArray, own: IntArray) -> IntArray:
+    """Return an order of rows that does not depend on the one they come in.
+
+    Forests draw rows by position.
+    """
+    return np.lexsort((own, *columns.T))
