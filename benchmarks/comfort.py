@@ -29,7 +29,7 @@ from linkwise.experiments._protocol import n_paper_pairs, n_possible_pairs
 
 RECORDS = Path(__file__).parent / "records" / "comfort.csv"
 N_CANDIDATES = 150
-SEEDS = range(5000, 5010)
+SEEDS = range(5000, 5030)
 REGIMES = ("50", "100", "200", "paper")
 SHARES = (0.0, 0.05, 0.1, 0.2)
 # Real data whose clusters agree with the classes must not be called noise.
