@@ -177,7 +177,7 @@ def learn_placing(
     tables = _tables(committee, voters, labels, linked.rows, own, settings)
     forests: tuple[Any, ...] = ()
     if columns is not None and len(np.unique(own)) > 1:
-        forests = _forests(columns, own, chances.max(axis=1), seed, settings.n_trees)
+        forests = _forests(columns, own, seed, settings.n_trees)
     say = min(1.0, settings.full_say * n_clusters / n_linked)
     return Placing(*voters, tables, say / (say + 1.0), forests, scaling)
 
@@ -336,7 +336,7 @@ def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> Floa
 
 
 def _forests(
-    columns: FloatArray, own: IntArray, sure: FloatArray, seed: int, n_trees: int
+    columns: FloatArray, own: IntArray, seed: int, n_trees: int
 ) -> tuple[Any, ...]:
     """Return two forests: one for which all clusters count the same, one as they are.
 
@@ -352,7 +352,7 @@ def _forests(
     )
     order = _order(columns, own)
     for forest in forests:
-        forest.fit(columns[order], own[order], sample_weight=sure[order])
+        forest.fit(columns[order], own[order])
     return forests
 
 
