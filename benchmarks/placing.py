@@ -14,20 +14,35 @@ import argparse
 import pickle
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 
 from linkwise import Constraints, KernelCSC
-from linkwise.constraints import Closure
+from linkwise.constraints import Closure, believe
+from linkwise.estimators._committee import believed_closure, contradict
+from linkwise.estimators._placing import SETTINGS, Placing, learn_placing
 from linkwise.experiments import derive_seed, draw_trial, load_dataset
 from linkwise.experiments._datasets import expand_names
 from linkwise.experiments._protocol import n_paper_pairs, n_possible_pairs
 from linkwise.search import Committee
 
+RECORDS = Path(__file__).parent / "records" / "placing.csv"
+KEYS = ["dataset", "trial", "pairs", "wrong"]
 N_CANDIDATES = 150
+# Numbers of pairs, of trial 0, with which all variants are tried.
+ABLATED = ("50", "paper")
+# By how much a set is below k-means to be counted.
+MARGIN = 0.02
 # Numbers of pairs, and shares of wrong ones.
 CASES = [
     ("20", 0.0),
@@ -116,22 +131,173 @@ def small_sets() -> list[str]:
     return sorted(expand_names(["paper<=1000"]))
 
 
+def believed(found: Dump, opinions: np.ndarray) -> Closure:
+    """Return the closure of the pairs that the committee of the search believes."""
+    given = SimpleNamespace(pairs=found.pairs, closure=found.closure)
+    return believed_closure(given, believe(found.pairs, opinions))
+
+
+# What changes if the rule is learnt with another number.
+LEARNT = {
+    "1 member": {"n_members": 1},
+    "2 members": {"n_members": 2},
+    "3 members": {"n_members": 3},
+    "10 members": {"n_members": 10},
+    "60 members": {"n_members": 60},
+    "trust 0": {"trust": 0.0},
+    "smooth 1": {"smooth": 1.0},
+    "0 rounds": {"n_rounds": 0},
+    "1 round": {"n_rounds": 1},
+    "15 trees": {"n_trees": 15},
+    "60 trees": {"n_trees": 60},
+    "least rows 0": {"least_rows": 0.0},
+}
+# What changes if a part of the rule that was learnt is left out.
+PARTS: dict[str, Callable[[Placing], Placing]] = {
+    "committee alone": lambda rule: replace(rule, forests=()),
+    "forests alone": lambda rule: replace(rule, committee_weight=0.0),
+    "balanced forest": lambda rule: replace(rule, forests=rule.forests[:1]),
+    "extra trees": lambda rule: replace(rule, forests=rule.forests[1:]),
+    "half each": lambda rule: replace(rule, committee_weight=0.5),
+}
+
+
+def variants(found: Dump, features: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the labels of each variant."""
+    committee, labels = found.committee, found.labels
+
+    def learn(closure: Closure, **numbers: Any) -> Placing | None:
+        settings = replace(SETTINGS, **numbers)
+        return learn_placing(
+            committee, labels, closure, features, seed=0, settings=settings
+        )
+
+    def placed(rule: Placing | None) -> np.ndarray:
+        if rule is None:
+            return labels
+        clusters = committee.labels[rule.members]
+        return rule.probabilities(clusters, features).argmax(axis=1)
+
+    closure = found.closure
+    if contradict(found.pairs, committee.n_clusters):
+        closure = believed(found, committee.opinions(labels))
+    rule = learn(closure)
+    yield "placed", placed(rule)
+    if found.wrong > 0.0:
+        yield "believed before the search", placed(learn(found.closure))
+        return
+    if found.trial > 0 or found.regime not in ABLATED:
+        return
+    for name, change in PARTS.items():
+        yield name, placed(None if rule is None else change(rule))
+    for name, numbers in LEARNT.items():
+        yield name, placed(learn(closure, **numbers))
+    beliefs = believed(found, committee.opinions(labels))
+    yield "believed always", placed(learn(beliefs))
+
+
+def record(found: Dump) -> dict[str, Any]:
+    """Return the test ARI of k-means, of the fit and of each variant."""
+    data = load_dataset(found.name)
+    test = draw_trial(data.y, found.name, found.trial).test
+    rows = StandardScaler().fit_transform(data.X)
+    plain = KMeans(found.committee.n_clusters, n_init=10, random_state=found.trial)
+    labels = {"k-means": plain.fit_predict(rows), "fit": found.labels}
+    labels |= dict(variants(found, data.X))
+    return {
+        "dataset": found.name,
+        "trial": found.trial,
+        "pairs": found.regime,
+        "wrong": found.wrong,
+        "classes": found.committee.n_clusters,
+        **{
+            name: round(adjusted_rand_score(data.y[test], own[test]), 4)
+            for name, own in labels.items()
+        },
+    }
+
+
+def try_variants(folder: Path, path: Path, trials: list[int], cases: list[Any]) -> None:
+    """Add what is missing to the records."""
+    warnings.simplefilter("ignore")
+    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=KEYS)
+    done = set(known[KEYS].astype(str).itertuples(index=False, name=None))
+    records = known.to_dict("records")
+    for number, (regime, wrong) in product(trials, cases):
+        for name in small_sets():
+            file = folder / f"{name}-{number}-{regime}-{wrong}.pickle"
+            if (name, str(number), regime, str(wrong)) in done or not file.exists():
+                continue
+            found = pickle.loads(file.read_bytes())
+            if found is not None:
+                records.append(record(found))
+        pd.DataFrame(records).to_csv(path, index=False)
+
+
+def gains(table: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Return how much a variant gains over the fit, in each half and together."""
+    gain = table[name] - table["fit"]
+    halves = {"chosen on": table["half"] == 0, "others": table["half"] == 1}
+    return {
+        "sets": len(table),
+        "fit": table["fit"].mean(),
+        "gain": gain.mean(),
+        "error": gain.sem(),
+        **{half: gain[inside].mean() for half, inside in halves.items()},
+        "below k-means, fit": (table["fit"] < table["k-means"] - MARGIN).sum(),
+        "below k-means": (table[name] < table["k-means"] - MARGIN).sum(),
+    }
+
+
+def report(path: Path) -> None:
+    """Print what placing gains, and what its numbers are worth."""
+    table = pd.read_csv(path, dtype={"pairs": str})
+    half = {name: at % 2 for at, name in enumerate(small_sets())}
+    table["half"] = table["dataset"].map(half)
+    order = {"20": 0, "50": 1, "200": 2, "paper": 3}
+    for number, some in table.groupby("trial"):
+        groups = some.groupby(["wrong", "pairs"])
+        rows = {key: gains(own, "placed") for key, own in groups}
+        found = pd.DataFrame.from_dict(rows, orient="index")
+        found = found.sort_index(key=lambda at: at.map(lambda v: order.get(v, v)))
+        print(f"\nTrial {number}: gain of placing over the fit")
+        print(found.round(4).to_string())
+    first = table[(table["trial"] == 0) & (table["wrong"] == 0.0)]
+    first = first[first["pairs"].isin(ABLATED)]
+    rows = {}
+    for name in ["placed", *PARTS, *LEARNT, "believed always"]:
+        change = (first[name] - first["placed"]).groupby(first["dataset"]).mean()
+        is_in = change.index.map(half) == 0
+        by_pairs = (first[name] - first["fit"]).groupby(first["pairs"]).mean()
+        rows[name] = {
+            **by_pairs,
+            "change, chosen on": change[is_in].mean(),
+            "error": change[is_in].sem(),
+            "change, others": change[~is_in].mean(),
+            "error, others": change[~is_in].sem(),
+        }
+    print("\nGain over the fit by variant, and change from the rule (trial 0)")
+    print(pd.DataFrame.from_dict(rows, orient="index").round(4).to_string())
+    noisy = table[table["wrong"] > 0.0]
+    change = (noisy["believed before the search"] - noisy["fit"]).groupby(
+        [noisy["pairs"], noisy["wrong"]]
+    )
+    print("\nGain if pairs are believed as before the search")
+    print(change.agg(["mean", "sem"]).round(4).to_string())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["dump", "try", "report"])
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--sets", default="::", help="a slice of the sets by name")
-    parser.add_argument("--trials", default="0,1")
-    parser.add_argument("--cases", default="0:10", help="a slice of the cases")
+    parser.add_argument("folder", type=Path, nargs="?", help="of the fits")
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    parser.add_argument("--trials", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--cases", type=int, nargs="+", default=range(len(CASES)))
     args = parser.parse_args()
-
-    def part(text: str) -> slice:
-        return slice(*[int(at) if at else None for at in text.split(":")])
-
+    some = [CASES[at] for at in args.cases]
     if args.what == "dump":
-        dump(
-            args.folder,
-            small_sets()[part(args.sets)],
-            [int(trial) for trial in args.trials.split(",")],
-            CASES[part(args.cases)],
-        )
+        dump(args.folder, small_sets(), args.trials, some)
+    elif args.what == "try":
+        try_variants(args.folder, args.records, args.trials, some)
+    else:
+        report(args.records)

@@ -126,14 +126,14 @@ class TestVotingMembers:
     def test_equal_clusterings_count_once_with_their_sum(self):
         labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0]])
         committee = Committee(labels, np.array([0.9, 1.0, 0.9]), 4.0, 2)
-        found = voting_members(committee, 5)
+        found = voting_members(committee)
         weights = committee.weights
         assert_array_equal(found.members, [0, 1])
         assert_allclose(found.weights, [weights[0] + weights[2], weights[1]])
 
     def test_no_more_than_asked_for_and_weights_sum_to_one(self):
         committee, *_ = draw_problem(0, 3)
-        found = voting_members(committee, 2)
+        found = voting_members(committee).heaviest(2)
         assert len(found.members) == 2
         assert_allclose(found.weights.sum(), 1.0)
 

@@ -32,7 +32,8 @@ class PlacingSettings:
     Attributes
     ----------
     n_members : int
-        Number of different clusterings that vote. Each costs kernel values of new rows.
+        Number of different clusterings that vote; groups are assigned by all. Each
+        costs kernel values of new rows.
     trust : float
         Worth of the overlap between a member's cluster and a final one, in rows.
     smooth : float
@@ -50,11 +51,11 @@ class PlacingSettings:
         Probability from which the assignment of a row counts as known in a second fit.
     """
 
-    n_members: int = 3
+    n_members: int = 5
     trust: float = 1.0
     smooth: float = 0.1
     n_rounds: int = 2
-    n_trees: int = 60
+    n_trees: int = 30
     full_say: float = 50.0
     least_rows: float = 5.0
     sure: float = 0.8
@@ -68,6 +69,11 @@ class Voters(NamedTuple):
 
     members: IntArray  # (n_used,), positions in the committee, heaviest first
     weights: FloatArray  # (n_used,), they sum to 1
+
+    def heaviest(self, n_members: int) -> "Voters":
+        """Return those of the largest weight."""
+        weights = self.weights[:n_members]
+        return Voters(self.members[:n_members], weights / weights.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +170,14 @@ def learn_placing(
     if n_clusters < 2 or n_linked < settings.least_rows * n_clusters:
         return None
     scaling, columns = _scaled(features, linked.rows)
-    voters = voting_members(committee, settings.n_members)
-    chances = _assign(committee, voters, labels, linked, columns, seed, settings)
+    everyone = voting_members(committee)
+    chances = _assign(committee, everyone, labels, linked, columns, seed, settings)
     own = chances.argmax(axis=1)
+    voters = everyone.heaviest(settings.n_members)
     tables = _tables(committee, voters, labels, linked.rows, own, settings)
     forests: tuple[Any, ...] = ()
     if columns is not None and len(np.unique(own)) > 1:
-        forests = _forests(columns, own, chances.max(axis=1), seed, settings.n_trees)
+        forests = _forests(columns, own, seed, settings.n_trees)
     say = min(1.0, settings.full_say * n_clusters / n_linked)
     return Placing(*voters, tables, say / (say + 1.0), forests, scaling)
 
@@ -204,8 +211,8 @@ def groups_for_second_fit(
     if committee.n_clusters < 2 or len(linked.rows) == 0:
         return None
     _, columns = _scaled(features, linked.rows)
-    voters = voting_members(committee, settings.n_members)
-    chances = _assign(committee, voters, labels, linked, columns, seed, settings)
+    everyone = voting_members(committee)
+    chances = _assign(committee, everyone, labels, linked, columns, seed, settings)
     is_sure = chances.max(axis=1) >= settings.sure
     own = chances.argmax(axis=1)[is_sure]
     groups = [linked.rows[is_sure][own == cluster] for cluster in np.unique(own)]
@@ -219,27 +226,25 @@ def groups_for_second_fit(
     )
 
 
-def voting_members(committee: Committee, n_members: int) -> Voters:
-    """Return the heaviest clusterings; equal ones count once, with their sum.
+def voting_members(committee: Committee) -> Voters:
+    """Return the different clusterings; equal ones count once, with their sum.
 
     Parameters
     ----------
     committee : Committee
-        The committee.
-    n_members : int
-        How many are returned, at most.
+        The committee; of many members, the heaviest count.
 
     Returns
     -------
     Voters
-        Members and weights.
+        Members and weights, the heaviest first.
 
     Examples
     --------
     >>> import numpy as np
     >>> labels = np.array([[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]])
     >>> committee = Committee(labels, np.array([0.9, 0.8, 0.9]), 20.0, 2)
-    >>> voting_members(committee, 5).members.tolist()
+    >>> voting_members(committee).members.tolist()
     [0, 1]
     """
     weights = committee.weights
@@ -248,8 +253,7 @@ def voting_members(committee: Committee, n_members: int) -> Voters:
         same = _renumbered(committee.labels[member]).tobytes()
         first, total = found.get(same, (member, 0.0))
         found[same] = first, total + float(weights[member])
-    heaviest = sorted(found.values(), key=lambda item: -item[1])[:n_members]
-    members, sums = np.array(heaviest).T
+    members, sums = np.array(sorted(found.values(), key=lambda item: -item[1])).T
     return Voters(members.astype(np.intp), sums / sums.sum())
 
 
@@ -332,7 +336,7 @@ def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> Floa
 
 
 def _forests(
-    columns: FloatArray, own: IntArray, sure: FloatArray, seed: int, n_trees: int
+    columns: FloatArray, own: IntArray, seed: int, n_trees: int
 ) -> tuple[Any, ...]:
     """Return two forests: one for which all clusters count the same, one as they are.
 
@@ -348,7 +352,7 @@ def _forests(
     )
     order = _order(columns, own)
     for forest in forests:
-        forest.fit(columns[order], own[order], sample_weight=sure[order])
+        forest.fit(columns[order], own[order])
     return forests
 
 
