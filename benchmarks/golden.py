@@ -29,12 +29,17 @@ FEW = {"n_candidates": 40, "random_state": 0}
 def models(k: int) -> dict[str, Any]:
     """Return the settings."""
     return {
-        "default": KernelCSC(k, **FEW),
+        "default": KernelCSC(k, final_step=None, **FEW),
         "paper": KernelCSC(
             k, kernels="paper", selection="train", search="forest", **FEW
         ),
         "working set": KernelCSC(
-            k, approximation="working_set", n_landmarks=40, working_rows=60, **FEW
+            k,
+            approximation="working_set",
+            n_landmarks=40,
+            working_rows=60,
+            final_step=None,
+            **FEW,
         ),
         "wrong pairs": KernelCSC(k, final_step="soft", far=0.05, **FEW),
         "single": SingleKernelCSC(k, random_state=0, on_conflict="drop"),

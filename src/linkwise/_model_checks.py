@@ -15,7 +15,11 @@ from scipy.sparse import csr_array, issparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
+from linkwise.clustering import Centres
 from linkwise.estimators import MahalanobisCSC
+from linkwise.estimators._placed_rows import NearestCentre, PlacedRows
+from linkwise.estimators._placing import Placing
+from linkwise.estimators._trees import Trees
 from linkwise.kernels import (
     Standardized,
     check_array,
@@ -71,7 +75,64 @@ def _check_centres(own: Any, sizes: tuple[int, ...]) -> int:
     if getattr(own, "_far_limit", None) is not None:
         check_array(own._mean_distances, (n_clusters,), "distances from centres")
         need(np.ndim(own._far_limit) == 0, "the limit of distances is no number")
+    if getattr(own, "_rule", None) is not None:
+        _check_rule(own._rule, sizes, n_clusters)
     return n_clusters
+
+
+def _check_rule(rule: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
+    """Raise unless a rule can say where rows belong."""
+    need_type(rule, "the rule for rows", PlacedRows)
+    placing, k = rule.placing, n_clusters
+    need_type(placing, "what is learnt of rows", Placing)
+    check_array(rule.order, (k,), "the order of clusters")
+    need(sorted(rule.order.tolist()) == list(range(k)), "a cluster is missing")
+    need_type(rule.members, "the set of members", tuple)
+    for member in rule.members:
+        need_type(member, "a member", NearestCentre)
+        need_type(member.centres, "the set of centres", Centres)
+        n_values = check_kernel(member.kernel, sizes)
+        check_array(member.centres.coefficients, (n_values, k), "parts of centres")
+        check_array(member.centres.norms, (k,), "norms of centres")
+    n_members = len(rule.members)
+    check_array(placing.weights, (n_members,), "weights of members")
+    check_array(placing.tables, (n_members, k, k), "tables of members")
+    need(isinstance(placing.committee_weight, float), "the committee has no weight")
+    if placing.trees is None:
+        return
+    n_features = sum(sizes)
+    need_type(placing.scaling, "the scaling of columns", Standardized)
+    for values in (placing.scaling.mean, placing.scaling.scale):
+        check_array(values, (n_features,), "means and scales of columns")
+    _check_trees(placing.trees, n_features, k)
+
+
+def _check_trees(trees: Any, n_features: int, n_clusters: int) -> None:
+    """Raise unless each branch leads to later nodes, by a column that is there."""
+    need_type(trees, "the set of trees", Trees)
+    (n_nodes,) = check_array(trees.feature, (None,), "nodes")
+    n_leaves, n_known = check_array(trees.votes, (None, None), "votes")
+    for values in (trees.threshold, trees.left, trees.right):
+        check_array(values, (n_nodes,), "nodes")
+    check_array(trees.roots, (None,), "roots")
+    check_array(trees.classes, (n_known,), "classes")
+    whole = (trees.feature, trees.left, trees.right, trees.roots, trees.classes)
+    need(all(own.dtype.kind == "i" for own in whole), "nodes are no whole numbers")
+    is_leaf, nodes = trees.feature < 0, np.arange(n_nodes)
+    branches, leaves = nodes[~is_leaf], trees.left[is_leaf]
+    for after in (trees.left[~is_leaf], trees.right[~is_leaf]):
+        is_later = bool(((branches < after) & (after < n_nodes)).all())
+        need(is_later, "a node of a tree leads nowhere")
+    for own, n in (
+        (trees.feature[~is_leaf], n_features),
+        (leaves, n_leaves),
+        (trees.roots, n_nodes),
+        (trees.classes, n_clusters),
+    ):
+        is_there = bool(((own >= 0) & (own < n)).all())
+        need(is_there, "a tree looks beyond what is there")
+    need(len(trees.roots) > 0, "there is no tree")
+    need(len(np.unique(trees.classes)) == n_known, "a cluster is unknown")
 
 
 def _check_labels(own: Any, n_clusters: int) -> None:

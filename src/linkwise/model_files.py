@@ -42,7 +42,11 @@ _OWN = {
     "estimators._kernel_csc": ["KernelCSC"],
     "estimators._kernel_problem": ["GivenRows"],
     "estimators._mahalanobis_csc": ["MahalanobisCSC"],
+    "estimators._placed_rows": ["NearestCentre", "PlacedRows"],
+    "estimators._placing": ["Placing"],
+    "estimators._trees": ["Trees"],
     "estimators._single_kernel_csc": ["SingleKernelCSC"],
+    "clustering._blocks": ["Centres"],
     "constraints._pairs": ["Constraints"],
     "kernels._entries": ["CombinedKernel", "Entry", "Means", "Views"],
     "kernels._families": [

@@ -98,7 +98,11 @@ class TestFarRows:
     def test_distances_are_those_of_the_space(self, problem, kernel, approximation):
         X, pairs = problem
         model = clustered(
-            kernels=[kernel], filter="none", approximation=approximation, n_landmarks=20
+            kernels=[kernel],
+            filter="none",
+            final_step=None,
+            approximation=approximation,
+            n_landmarks=20,
         ).fit(X, constraints=pairs)
         centres = [X[model.labels_ == c].mean(axis=0) for c in range(K)]
         expected = ((X[:, None] - centres) ** 2).sum(axis=2)
@@ -109,8 +113,9 @@ class TestFarRows:
 
     def test_sparse_rows_are_as_far_as_dense_ones(self, problem):
         X, pairs = problem
-        dense = clustered(kernels=[Linear()], far=0.05).fit(X, constraints=pairs)
-        sparse = clustered(kernels=[Linear()], far=0.05)
+        options = {"kernels": [Linear()], "far": 0.05, "final_step": None}
+        dense = clustered(**options).fit(X, constraints=pairs)
+        sparse = clustered(**options)
         sparse.fit(csr_array(X), constraints=pairs)
         assert_array_equal(dense.labels_, sparse.labels_)
 

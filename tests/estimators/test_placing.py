@@ -149,7 +149,7 @@ class TestPlacing:
         found = placing.probabilities(labels[None], None)
         in_first = np.array([0.1 + 1.0 + 8 * 10 / 2 / 9, 0.1])
         in_second = np.array([0.1 + 10 / 2 / 9, 0.1 + 1.0 + 10 / 2])
-        assert placing.forests == ()
+        assert placing.trees is None
         assert_allclose(found[0], in_first / in_first.sum())
         assert_allclose(found[19], in_second / in_second.sum())
 

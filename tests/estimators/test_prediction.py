@@ -308,7 +308,7 @@ class TestGramMatrices:
         for given, computed in (
             (
                 KernelCSC(3, kernels="precomputed", random_state=0),
-                KernelCSC(3, kernels=[RBF(0.1)], random_state=0),
+                KernelCSC(3, kernels=[RBF(0.1)], final_step=None, random_state=0),
             ),
             (
                 ConstrainedKernelKMeans(3, kernel="precomputed", random_state=0),
@@ -328,6 +328,7 @@ class TestGramMatrices:
         X, _, pairs = overlapping
         kernels = [Linear(), RBF(0.1), RBF(0.01)]
         options = {"filter": "none", "n_candidates": 30, "random_state": 0}
+        options["final_step"] = None
         given = KernelCSC(3, kernels="precomputed", **options)
         given.fit([k(X, X) for k in kernels], constraints=pairs)
         computed = KernelCSC(3, kernels=kernels, **options).fit(X, constraints=pairs)
@@ -339,6 +340,7 @@ class TestGramMatrices:
     def test_matrices_may_stand_among_the_kernels(self, overlapping, new_rows):
         X, _, pairs = overlapping
         options = {"filter": "none", "n_candidates": 20, "random_state": 0}
+        options["final_step"] = None
         mixed = [X @ X.T, Precomputed(RBF(0.1)(X, X), cross=lambda Y: RBF(0.1)(Y, X))]
         given = KernelCSC(3, kernels=mixed, **options).fit(X, constraints=pairs)
         expected = KernelCSC(3, kernels=[Linear(), RBF(0.1)], **options)

@@ -324,9 +324,10 @@ def cluster(
         typer.Option(
             metavar="NAME",
             rich_help_panel=SEARCH,
-            help="Constrained clustering at the end: none, soft (broken pairs have a "
-            "price) or hard (no pair may be broken).",
-            show_default="none",
+            help="What follows the search: auto (rows go where the best candidates and "
+            "a forest that has learnt from the pairs expect them), none, soft (broken "
+            "pairs have a price) or hard (no pair may be broken).",
+            show_default="auto",
         ),
     ] = None,
     on_conflict: Annotated[

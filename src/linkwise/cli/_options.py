@@ -39,6 +39,7 @@ class Search(StrEnum):
 class FinalStep(StrEnum):
     """What follows the search."""
 
+    AUTO = "auto"
     NONE = "none"
     SOFT = "soft"
     HARD = "hard"

@@ -43,6 +43,7 @@ class Clustering:
 
     weights: FloatArray
     labels: Any  # (n_samples,), a Dask array if the data are one
+    local_labels: IntArray  # of the rows that the search looked at
     objective: float
     n_iter: int
     converged: bool
@@ -52,12 +53,16 @@ class Clustering:
     centres: Centres  # in the geometry of the kernel
     reward: float | None = None  # on all rows, if the search has seen but some
 
-    def scored(self, labels: IntArray, closure: Closure) -> "Clustering":
-        """Return it with what the labels of the rows of a closure satisfy."""
+    def relabelled(
+        self, labels: Any, local_labels: IntArray, closure: Closure
+    ) -> "Clustering":
+        """Return it with other labels; ``closure`` has the pairs of the local rows."""
         return replace(
             self,
-            constraint_score=closure.score(labels),
-            n_violated=closure.n_violated(labels),
+            labels=labels,
+            local_labels=local_labels,
+            constraint_score=closure.score(local_labels),
+            n_violated=closure.n_violated(local_labels),
         )
 
     @property
@@ -100,6 +105,7 @@ def cluster_under(
             centres = centres_of(sums.totals, sums.mass, space.core)
     return Clustering(
         weights,
+        result.labels,
         result.labels,
         result.objective,
         result.n_iter,
@@ -201,14 +207,14 @@ def spread(
         own = labels[work.rows]
     else:
         own = result.centres.labels(found.kernel(work.data))
-    return replace(
+    found = replace(
         found,
-        labels=labels,
         n_iter=result.n_iter,
         converged=result.converged,
         centres=result.centres,
         reward=judge(own),
-    ).scored(own, problem.local.closure)
+    )
+    return found.relabelled(labels, own, problem.local.closure)
 
 
 AnyClustering = TypeVar("AnyClustering")

@@ -38,8 +38,6 @@ _LEAST_MEMBERS = 30
 # Belief up to which a pair is worth a second look: where pairs contradict each other
 # some are wrong for certain, elsewhere there is nothing against them but opinions.
 _LISTED = {True: 0.5, False: 0.2}
-# Names of the columns of ``disbelieved_``.
-_COLUMNS = ["i", "j", "kind", "belief"]
 
 
 def committee_evaluator(
@@ -233,17 +231,14 @@ def doubts(opinions: FloatArray, labels: IntArray) -> FloatArray:
 
 def disbelieved(
     pairs: Constraints,
-    opinions: Any,
-    noise: float | None,
+    beliefs: Beliefs,
+    n_clusters: int,
     rows: IntArray | None = None,
-) -> tuple[pd.DataFrame, float]:
-    """Return the pairs that are probably wrong, and the share of wrong ones.
+) -> pd.DataFrame:
+    """Return the pairs that are probably wrong.
 
     ``rows`` are the positions that those of the pairs stand for.
     """
-    if pairs.is_empty:
-        return pd.DataFrame(columns=_COLUMNS), 0.0
-    beliefs = believe(pairs, opinions, noise)
     parts = [
         (pairs.must_link, "must-link", beliefs.must_link),
         (pairs.cannot_link, "cannot-link", beliefs.cannot_link),
@@ -260,9 +255,9 @@ def disbelieved(
         for ends, kind, belief in parts
         if len(ends)
     )
-    is_contradictory = contradict(pairs, opinions.shape[1])
+    is_contradictory = contradict(pairs, n_clusters)
     limit = _LISTED[is_contradictory]
     if is_contradictory:  # at least one of them is wrong
         limit = max(limit, table["belief"].min())
     table = table[table["belief"] <= limit].sort_values("belief", kind="stable")
-    return table.reset_index(drop=True), beliefs.noise
+    return table.reset_index(drop=True)

@@ -1,7 +1,7 @@
 """What a committee says of rows and pairs when the search is over."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,16 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.constraints import LEAST_PAIRS, Chance, Constraints, against_chance
+from linkwise.constraints import (
+    LEAST_PAIRS,
+    Beliefs,
+    Chance,
+    Constraints,
+    against_chance,
+    believe,
+)
 from linkwise.doors import FitInput, warn_caller
+from linkwise.estimators._clustering import Clustering
 from linkwise.estimators._committee import disbelieved, doubts
 from linkwise.estimators._contradictions import contradict
 from linkwise.estimators._kernel_problem import KernelProblem
@@ -30,10 +38,12 @@ _LEAST_TEST_CANDIDATES = 50
 class Hindsight:
     """Doubts about rows and pairs; nothing is known without a committee."""
 
-    chance: Chance
-    doubt: FloatArray | None  # (n_samples,), NaN for rows that the search has not seen
-    disbelieved: pd.DataFrame  # pairs that are probably wrong
-    noise: float  # share of wrong pairs
+    chance: Chance = Chance()
+    doubt: FloatArray | None = None  # (n_samples,), NaN for rows not looked at
+    beliefs: Beliefs | None = None  # in the pairs; None: nothing speaks against them
+    disbelieved: pd.DataFrame = field(  # pairs that are probably wrong
+        default_factory=lambda: pd.DataFrame(columns=["i", "j", "kind", "belief"])
+    )
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -41,17 +51,14 @@ class Hindsight:
         return {
             "doubt_": self.doubt,
             "disbelieved_": self.disbelieved,
-            "noise_": self.noise,
+            "noise_": 0.0 if self.beliefs is None else self.beliefs.noise,
             "by_chance_": self.chance.by_chance,
             "p_value_": self.chance.p_value,
         }
 
 
-NO_HINDSIGHT = Hindsight(Chance(), None, disbelieved(Constraints(), None, None)[0], 0.0)
-
-
 def hindsight(
-    model: Any, problem: KernelProblem, committee: Committee, labels: Any
+    model: Any, problem: KernelProblem, committee: Committee, found: Clustering
 ) -> Hindsight:
     """Return what a committee says of rows and pairs; warn if pairs hold by chance.
 
@@ -63,21 +70,22 @@ def hindsight(
         Rows and pairs.
     committee : Committee
         Of the local rows.
-    labels : ndarray of shape (n_samples,), or Dask array
-        Clusters of all rows.
+    found : Clustering
+        Of all rows.
     """
     chance = _chance(model, problem, committee)
-    if not isinstance(labels, np.ndarray):
-        return Hindsight(chance, None, NO_HINDSIGHT.disbelieved, 0.0)
-    pairs, work = problem.local.pairs, problem.work
-    own = labels if work is None else labels[work.rows]
-    opinions = committee.opinions(own)
-    doubt = of_all_rows(doubts(opinions, own), work, len(labels), np.nan)
-    if not _can_judge(model.noise, chance, pairs, committee.n_clusters):
-        return Hindsight(chance, doubt, NO_HINDSIGHT.disbelieved, 0.0)
+    pairs, work, k = problem.local.pairs, problem.work, committee.n_clusters
+    opinions = committee.opinions(found.local_labels)
+    doubt = None
+    if isinstance(found.labels, np.ndarray):
+        doubt = doubts(opinions, found.local_labels)
+        doubt = of_all_rows(doubt, work, len(found.labels), np.nan)
+    if not _can_judge(model.noise, chance, pairs, k):
+        return Hindsight(chance, doubt)
     noise = None if model.noise == "auto" else model.noise
+    beliefs = believe(pairs, opinions, noise)
     rows = None if work is None else work.rows
-    return Hindsight(chance, doubt, *disbelieved(pairs, opinions, noise, rows))
+    return Hindsight(chance, doubt, beliefs, disbelieved(pairs, beliefs, k, rows))
 
 
 def of_all_rows(
@@ -152,6 +160,7 @@ def _on_few_rows(
         max_kernels=model.max_kernels,
         approximation="exact",
         filter=model.filter,
+        final_step=None,
         max_memory=model.max_memory,
         random_state=0,
     )

@@ -67,12 +67,12 @@ class KernelClusterer(ConstrainedClusterer):
     def predict(self, X):
         """Return the cluster of each row of X.
 
-        A row goes to the cluster whose centre is nearest under the learnt kernel.
-        Training rows get their ``labels_`` back if k-means came to rest and no final
-        step changed them; under an indefinite kernel (sigmoid) it may rest elsewhere.
-        Of the learnt views, diffusion and forest place a training row a little apart
-        when it comes as a new one (see the views), so a few rows at the border of two
-        clusters may change.
+        A row goes where it would have gone in ``fit``. Where rows were placed
+        (``final_step="auto"`` of :class:`KernelCSC`), the same rule decides; otherwise
+        the centre that is nearest under the learnt kernel. Training rows get their
+        ``labels_`` back, but for a few: where a final step is asked for by name, or
+        none, clusters are those of k-means, and of the learnt views diffusion and
+        forest place a training row a little apart when it comes as a new one.
 
         Parameters
         ----------

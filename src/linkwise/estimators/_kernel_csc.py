@@ -1,5 +1,6 @@
 """KernelCSC: choose the kernel whose clusters satisfy the most constraints."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,11 +18,12 @@ from linkwise.estimators._committee import (
     committee_of,
 )
 from linkwise.estimators._contradictions import warn_of_contradictions
-from linkwise.estimators._hindsight import NO_HINDSIGHT, hindsight, places_of
+from linkwise.estimators._hindsight import Hindsight, hindsight, places_of
 from linkwise.estimators._kernel_clusterer import SEARCH_OF_KERNELS, KernelClusterer
 from linkwise.estimators._kernel_fit import KernelFit, warn_of_idle_kernel
 from linkwise.estimators._kernel_problem import pose
 from linkwise.estimators._n_clusters import choose_n_clusters, is_known
+from linkwise.estimators._placed_rows import place
 from linkwise.estimators._search import (
     NO_SEARCH,
     SEARCH_CONSTRAINTS,
@@ -85,9 +87,16 @@ class KernelCSC(KernelClusterer):
         from their centre, in units of the mean squared distance of its cluster. New
         rows that are farther than all others were get -1 as well. Everything else tells
         of the clusters before that.
-    final_step : {None, "soft", "hard"}, default=None
-        Constrained clustering under the chosen kernel at the end: pairs have a price,
-        or must hold. With a price, pairs of no less weight hold than without this step.
+    final_step : {"auto", "soft", "hard"} or None, default="auto"
+        What follows the search. "auto": rows are placed. Groups of rows that the
+        believed pairs put together are assigned to clusters, forests learn them from
+        the columns, and every row goes where the best candidates and the forests expect
+        it. Clusters stay as the chosen kernel has them (None) with
+        ``selection="train"``, where pairs are too few for it (less than five rows with
+        a pair for each cluster), and for rows that are sparse, of one length or no
+        rows of numbers at all. "soft", "hard": constrained clustering under the chosen
+        kernel; pairs have a price, or must hold. With a price, pairs of no less weight
+        hold than without this step.
     approximation : {"auto", "exact", "landmarks", "working_set", "nystroem"}, \
             default="auto"
         "exact": whole kernel matrices. "landmarks": the values of each kernel with
@@ -154,11 +163,12 @@ class KernelCSC(KernelClusterer):
         clusters over that of a random clustering), seconds, and the weight of each
         kernel.
     objective_ : float
-        Relative objective of ``labels_``; with a working set, of its rows when the
-        search was over.
+        Relative objective of the clusters under the chosen kernel, before rows are
+        placed; with a working set, of its rows when the search was over.
     doubt_ : ndarray of shape (n_samples,)
-        For each row, the share of the committee that puts it into another cluster. NaN
-        for rows outside a working set; None without a committee.
+        How probable it is that a row belongs to another cluster: where rows were
+        placed, by that rule; otherwise the share of the committee that puts it
+        elsewhere, and NaN for rows outside a working set. None without a committee.
     disbelieved_ : DataFrame
         Pairs that are probably wrong, by the other pairs and by the committee: columns
         i, j, kind and belief, the least believed first. Look at them again.
@@ -228,11 +238,13 @@ class KernelCSC(KernelClusterer):
         "far": [Interval(Real, 0, 1, closed="left")],
         "on_conflict": [StrOptions({"warn", "raise", "drop"})],
         "max_kernels": [Interval(Integral, 1, None, closed="left")],
-        "final_step": [StrOptions({"soft", "hard"}), None],
+        "final_step": [StrOptions({"auto", "soft", "hard"}), None],
     }
 
     # Those rows that are looked at are widened: all of them may be many.
     _takes = frozenset({"views", "dask", "float32"})
+    # Where rows belong, if not to the nearest centre.
+    _rule = None
     # Relative squared distance above which rows are in no cluster.
     _far_limit = None
     # What the search leaves behind, for those that ask for pairs: the committee, and
@@ -257,7 +269,7 @@ class KernelCSC(KernelClusterer):
         selection="committee",
         noise="auto",
         far=0.0,
-        final_step=None,
+        final_step="auto",
         approximation="auto",
         n_landmarks=150,
         working_rows=20_000,
@@ -358,27 +370,36 @@ class KernelCSC(KernelClusterer):
         else:
             judging = by_score(self, problem, bank, self.max_kernels)
         fit = KernelFit(self, problem, bank, judging.evaluator, step)
-        with callbacks_told(self, given, self.n_candidates, fit.attributes) as on_trial:
+        with callbacks_told(self, given, self.n_candidates, fit.so_far) as on_trial:
             trials, chosen, stopped_by = NO_SEARCH
             if not given.pairs.is_empty:
                 trials, chosen, stopped_by = run_candidates(
                     self, judging, given.rng, on_trial
                 )
-            committee = None
+            committee, back, rule = None, Hindsight(), None
             if has_committee:
                 committee, members = committee_of(trials, judging.evaluator, bank)
                 kept = [trials[i] for i in members]
                 chosen = members[choose(committee, kept, bank.plain, self.tie_break)]
-            attributes = fit.attributes(trials, chosen, stopped_by)
-            labels, looking_back = attributes["labels_"], NO_HINDSIGHT
+            found = fit.best(trials, chosen)
             if committee is not None:
-                looking_back = hindsight(self, problem, committee, labels)
+                back = hindsight(self, problem, committee, found)
+                if self.final_step == "auto":
+                    found, doubt, rule = place(fit, committee, kept, found, back)
+                    back = replace(back, doubt=doubt)
             self._set_attributes(
-                {**attributes, **looking_back.attributes, "n_clusters_": n_clusters}
+                {
+                    **fit.attributes(found, trials, stopped_by),
+                    **back.attributes,
+                    "n_clusters_": n_clusters,
+                    "_rule": rule,
+                }
             )
-        is_here = committee is not None and isinstance(labels, np.ndarray)
+        is_here = committee is not None and isinstance(self.labels_, np.ndarray)
         self._committee = committee if is_here else None
-        self._committee_rows = places_of(problem.work, len(labels)) if is_here else None
+        self._committee_rows = (
+            places_of(problem.work, len(self.labels_)) if is_here else None
+        )
         if n_clusters > 1:
             warn_of_idle_kernel(trials, self.kernel_weights_)
         self._set_far(X)
@@ -386,7 +407,7 @@ class KernelCSC(KernelClusterer):
 
     def _step(self, seed):
         """Return the constrained step at the end, None if there is none."""
-        if self.final_step is None:
+        if self.final_step in (None, "auto"):
             return None
         return FinalStep(self.final_step, seed, self.max_iter, keep_satisfied=True)
 
@@ -419,13 +440,18 @@ class KernelCSC(KernelClusterer):
         return distance / unit
 
     def _nearest_centres(self, rows):
+        if self._rule is not None:
+            labels = self._rule.decide(rows).labels
+        else:
+            labels = super()._nearest_centres(rows)
         if self._far_limit is None:
-            return super()._nearest_centres(rows)
-        nearest, distance = self._nearest_and_distance(rows)
-        is_far = self._relative(nearest, distance) > self._far_limit
-        return np.where(is_far, -1, nearest)
+            return labels
+        relative = self._relative(*self._nearest_and_distance(rows))
+        return np.where(relative > self._far_limit, -1, labels)
 
     def _reorder(self, order):
         super()._reorder(order)
+        if self._rule is not None:
+            self._rule = self._rule.reordered(order)
         if self._far_limit is not None:
             self._mean_distances = self._mean_distances[order]

@@ -47,14 +47,16 @@ class KernelFit:
             is_final=self.step is not None,
         )
 
-    def attributes(
-        self, trials: Sequence[Trial], chosen: int, stopped_by: str = "callback"
-    ) -> dict[str, Any]:
-        """Return the fitted attributes if a search ends with these trials."""
+    def best(self, trials: Sequence[Trial], chosen: int) -> Clustering:
+        """Return the clustering of the chosen candidate; without any, all weights 1."""
         if trials:
-            found = best_on_all_rows(self.cluster, trials, chosen)
-        else:
-            found = self.cluster(np.ones(self.bank.n_weights))
+            return best_on_all_rows(self.cluster, trials, chosen)
+        return self.cluster(np.ones(self.bank.n_weights))
+
+    def attributes(
+        self, found: Clustering, trials: Sequence[Trial], stopped_by: str
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of an estimator."""
         relative = self.evaluator.relative_objective(found.objective, found.weights)
         return {
             **found.attributes,
@@ -65,6 +67,10 @@ class KernelFit:
             "history_": history(trials, self.bank.names),
             "stopped_by_": stopped_by,
         }
+
+    def so_far(self, trials: Sequence[Trial], best: int) -> dict[str, Any]:
+        """Return the fitted attributes if a callback stopped the search here."""
+        return self.attributes(self.best(trials, best), trials, "callback")
 
 
 def warn_of_idle_kernel(trials: Sequence[Trial], weights: FloatArray) -> None:

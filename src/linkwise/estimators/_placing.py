@@ -7,15 +7,15 @@ learn the groups from the columns. The same rule serves the rows of a fit and ne
 """
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.constraints import Closure, Constraints
 from linkwise.estimators._assignment import LinkedRows
+from linkwise.estimators._trees import Trees
 from linkwise.kernels import Standardized
 from linkwise.search import Committee, matched
 
@@ -90,8 +90,8 @@ class Placing:
         Probability of each final cluster, for each cluster of each member.
     committee_weight : float
         Weight of the committee, in [0, 1]; the forests have the rest.
-    forests : tuple of estimators
-        Forests that have learnt the groups; empty if there was nothing to learn.
+    trees : Trees or None
+        Forests that have learnt the groups; None if there was nothing to learn.
     scaling : Standardized or None
         Scaling of the columns that the forests see.
     """
@@ -100,7 +100,7 @@ class Placing:
     weights: FloatArray
     tables: FloatArray
     committee_weight: float
-    forests: tuple[Any, ...]
+    trees: Trees | None
     scaling: Standardized | None
 
     def probabilities(
@@ -121,12 +121,12 @@ class Placing:
             Each row sums to 1.
         """
         found = _shares(clusters, self.weights, self.tables)
-        if not self.forests:
+        if self.trees is None:
             return found
         assert self.scaling is not None and features is not None
-        learnt = _by_forests(self.forests, self.scaling.transform(features).plain())
+        learnt = self.trees.shares(self.scaling.transform(features).plain())
         # Of clusters that the forests do not know, the committee alone can tell.
-        known = self.forests[0].classes_
+        known = self.trees.classes
         by_forests = found.copy()
         by_forests[:, known] = learnt * found[:, known].sum(axis=1, keepdims=True)
         weight = self.committee_weight
@@ -175,11 +175,11 @@ def learn_placing(
     own = chances.argmax(axis=1)
     voters = everyone.heaviest(settings.n_members)
     tables = _tables(committee, voters, labels, linked.rows, own, settings)
-    forests: tuple[Any, ...] = ()
+    trees = None
     if columns is not None and len(np.unique(own)) > 1:
-        forests = _forests(columns, own, seed, settings.n_trees)
+        trees = _forests(columns, own, seed, settings.n_trees)
     say = min(1.0, settings.full_say * n_clusters / n_linked)
-    return Placing(*voters, tables, say / (say + 1.0), forests, scaling)
+    return Placing(*voters, tables, say / (say + 1.0), trees, scaling)
 
 
 def groups_for_second_fit(
@@ -335,9 +335,7 @@ def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> Floa
     return found
 
 
-def _forests(
-    columns: FloatArray, own: IntArray, seed: int, n_trees: int
-) -> tuple[Any, ...]:
+def _forests(columns: FloatArray, own: IntArray, seed: int, n_trees: int) -> Trees:
     """Return two forests: one for which all clusters count the same, one as they are.
 
     Together they neither lose small clusters nor exaggerate them.
@@ -353,13 +351,7 @@ def _forests(
     order = _order(columns, own)
     for forest in forests:
         forest.fit(columns[order], own[order])
-    return forests
-
-
-def _by_forests(forests: Sequence[Any], columns: FloatArray) -> FloatArray:
-    """Return the mean vote of forests that know the same clusters."""
-    votes = sum(forest.predict_proba(columns) for forest in forests)
-    return np.asarray(votes / len(forests))
+    return Trees.of(forests)
 
 
 def _out_of_bag(

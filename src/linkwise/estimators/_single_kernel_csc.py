@@ -134,7 +134,7 @@ class SingleKernelCSC(KernelClusterer):
         n_kernels = bank.n_weights
         judging = by_score(self, problem, bank, max_kernels=1)
         fit = KernelFit(self, problem, bank, judging.evaluator)
-        with callbacks_told(self, given, n_kernels, fit.attributes) as on_trial:
+        with callbacks_told(self, given, n_kernels, fit.so_far) as on_trial:
             trials, chosen, stopped_by = NO_SEARCH
             if not given.pairs.is_empty:
                 evaluate = judging.evaluator
@@ -151,7 +151,8 @@ class SingleKernelCSC(KernelClusterer):
                 )
                 warn_if_interrupted(result, n_kernels)
                 trials, chosen, stopped_by = result
-            self._set_attributes(fit.attributes(trials, chosen, stopped_by))
+            found = fit.best(trials, chosen)
+            self._set_attributes(fit.attributes(found, trials, stopped_by))
         if given.n_clusters > 1:
             warn_of_idle_kernel(trials, self.kernel_weights_)
         return self

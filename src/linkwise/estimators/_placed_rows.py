@@ -1,0 +1,191 @@
+"""The rule of placing with the kernels of its members, for rows of any kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from linkwise._typing import FloatArray, IntArray
+from linkwise.clustering import Centres
+from linkwise.doors import n_rows, rows_of
+from linkwise.engines import DaskRows
+from linkwise.estimators._blocks import ROWS_PER_BLOCK, engine_for_rows
+from linkwise.estimators._clustering import Clustering, cluster_under
+from linkwise.estimators._committee import believed_closure
+from linkwise.estimators._hindsight import Hindsight
+from linkwise.estimators._kernel_fit import KernelFit
+from linkwise.estimators._placing import Placing, learn_placing
+from linkwise.kernels import SeveralSets
+from linkwise.search import Committee, Trial
+
+
+class Decision(NamedTuple):
+    """The cluster of each row, and how doubtful it is."""
+
+    labels: Any  # (n_rows,), a Dask array if the rows are one
+    doubt: FloatArray | None = None  # (n_rows,)
+
+
+class NearestCentre(NamedTuple):
+    """Rows belong where the nearest centre under a kernel is."""
+
+    kernel: Any
+    centres: Centres
+
+    def decide(self, rows: Any) -> Decision:
+        """Return where rows belong."""
+        return Decision(self.centres.labels(self.kernel(rows).astype(np.float64)))
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedRows:
+    """Rows belong where the members of a committee and forests expect them."""
+
+    placing: Placing
+    members: tuple[NearestCentre, ...]
+    order: IntArray  # (n_clusters,), which cluster of the rule each id stands for
+
+    def decide(self, rows: Any) -> Decision:
+        """Return where rows belong."""
+        clusters = np.stack([member.decide(rows).labels for member in self.members])
+        chances = self.placing.probabilities(clusters, features_of(rows))
+        chances = chances[:, self.order]
+        return Decision(chances.argmax(axis=1), 1.0 - chances.max(axis=1))
+
+    def reordered(self, order: IntArray) -> "PlacedRows":
+        """Return the rule with the clusters in another order."""
+        return replace(self, order=self.order[order])
+
+
+class Placed(NamedTuple):
+    """A clustering whose labels are what prediction gives for the same rows."""
+
+    clustering: Clustering
+    doubt: FloatArray | None
+    rule: PlacedRows | None  # None: the nearest centre of the clustering
+
+
+def place(
+    fit: KernelFit,
+    committee: Committee,
+    trials: Sequence[Trial],
+    found: Clustering,
+    back: Hindsight,
+) -> Placed:
+    """Put rows where committee and forests expect them, if enough is known for it.
+
+    Otherwise rows get the nearest centre, as new ones would. Labels stay as they are if
+    a cluster would lose all its rows, and where rows have no columns.
+
+    Parameters
+    ----------
+    fit : KernelFit
+        Rows, kernels, and how they are clustered.
+    committee : Committee
+        What the search left.
+    trials : sequence of Trial
+        Those of its members.
+    found : Clustering
+        The chosen one; its ids are those of the result.
+    back : Hindsight
+        Doubts about rows and pairs: of pairs, only those that are believed count.
+    """
+    unchanged = Placed(found, back.doubt, None)
+    all_kernels = fit.bank.kernel(np.ones(fit.bank.n_weights))
+    if features_of(fit.problem.local.data) is None or not all_kernels.is_of_rows:
+        return unchanged
+    rule = _learn(fit, committee, trials, found, back)
+    nearest = NearestCentre(found.kernel, found.centres)
+    for by in (nearest,) if rule is None else (rule, nearest):
+        placed = _placed_by(by, fit, found)
+        if placed is not None:
+            decision, clustering = placed
+            is_rule = by is rule
+            doubt = decision.doubt if is_rule else back.doubt
+            return Placed(clustering, doubt, rule if is_rule else None)
+    return unchanged
+
+
+def _learn(
+    fit: KernelFit,
+    committee: Committee,
+    trials: Sequence[Trial],
+    found: Clustering,
+    back: Hindsight,
+) -> PlacedRows | None:
+    """Return the rule, None where too little is known, and for rows of one length."""
+    local, plain = fit.problem.local, fit.bank.plain
+    if plain is not None and plain.credit > 0.0:
+        return None
+    closure = local.closure
+    if back.beliefs is not None:
+        closure = believed_closure(local, back.beliefs)
+    placing = learn_placing(
+        committee,
+        found.local_labels,
+        closure,
+        features_of(local.data),
+        seed=fit.problem.view_seed,
+    )
+    if placing is None:
+        return None
+    members = []
+    for at in placing.members:
+        weights = trials[at].weights
+        own = cluster_under(fit.bank, fit.evaluator, local.closure, weights)
+        members.append(NearestCentre(own.kernel, own.centres))
+    return PlacedRows(placing, tuple(members), np.arange(committee.n_clusters))
+
+
+def _placed_by(
+    rule: NearestCentre | PlacedRows, fit: KernelFit, found: Clustering
+) -> tuple[Decision, Clustering] | None:
+    """Return where all rows belong by a rule, None if a cluster would lose its rows."""
+    problem = fit.problem
+    decision = decide_all(fit.model, problem.given.data, rule)
+    local = decision.labels
+    if isinstance(problem.given.data, DaskRows):
+        local = rule.decide(problem.local.data).labels
+    elif problem.work is not None:
+        local = local[problem.work.rows]
+    if len(np.unique(local)) < problem.local.n_clusters:
+        return None
+    closure = problem.local.closure
+    return decision, found.relabelled(decision.labels, local, closure)
+
+
+def decide_all(model: Any, data: Any, rule: NearestCentre | PlacedRows) -> Decision:
+    """Return where rows belong, block by block."""
+    if isinstance(data, DaskRows):
+        return Decision(data.lazily(partial(_labels_of_chunk, rule)))
+    blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
+    found = engine_for_rows(model).map(lambda b: rule.decide(rows_of(data, b)), blocks)
+    labels, doubts = zip(*found, strict=True)
+    is_known = doubts[0] is not None
+    return Decision(
+        np.concatenate(labels), np.concatenate(doubts) if is_known else None
+    )
+
+
+def _labels_of_chunk(rule: NearestCentre | PlacedRows, rows: Any, where: Any) -> Any:
+    blocks = gen_batches(len(rows), ROWS_PER_BLOCK)
+    return np.concatenate([rule.decide(rows[block]).labels for block in blocks])
+
+
+def features_of(data: Any) -> FloatArray | None:
+    """Return the columns of the rows as one array; None if they have none.
+
+    Columns of sparse rows mean little by themselves, and objects have none.
+    """
+    if isinstance(data, SeveralSets):
+        views = [features_of(view) for view in data]
+        if any(view is None for view in views):
+            return None
+        return np.hstack([view for view in views if view is not None])
+    is_table = (
+        isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind == "f"
+    )
+    return data if is_table else None
