@@ -480,7 +480,7 @@ class TestFitInAnotherThread:
         session.finish_fit(fitting)
         event = session.log.events[-1]
         assert event["event"] == "fit" and event["at"] == len(session.log.events) - 2
-        weights = session._judges.weights
+        weights = session._committee.weights
         session.close()
         again = Session(X, model, log=session.log.path)
         again.waits_for_fits = False
@@ -489,7 +489,7 @@ class TestFitInAnotherThread:
         assert not earlier.is_new
         again.finish_fit(earlier.run())
         assert len(again.log.events) == len(session.log.events)
-        np.testing.assert_array_equal(again._judges.weights, weights)
+        np.testing.assert_array_equal(again._committee.weights, weights)
         again.close()
 
     def test_what_is_said_after_a_restart_is_in_the_next_fit(self, tmp_path):

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from linkwise.search import KnownGroups
+
 
 class Answer(NamedTuple):
     """One pair of rows and what was said about it."""
@@ -101,6 +103,29 @@ class Known:
                 if other < group:
                     for row in rows:
                         yield from ((row, of, False) for of in self._members[other])
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of rows of which it is known whether they are the same."""
+        sizes = {group: len(rows) for group, rows in self._members.items()}
+        twice = sum(size * (size - 1) for size in sizes.values())
+        twice += sum(
+            sizes[group] * sizes[other]
+            for group, others in self._differs.items()
+            for other in others
+        )
+        return twice // 2
+
+    def as_groups(self) -> KnownGroups:
+        """Return the groups as a committee is judged by them."""
+        place = {group: at for at, group in enumerate(self._members)}
+        apart = [
+            (at, place[other])
+            for group, at in place.items()
+            for other in self._differs[group]
+            if at < place[other]
+        ]
+        return KnownGroups(list(self._members.values()), apart)
 
     def chain(self, i: int, j: int) -> list[Answer]:
         """Return the fewest answers from which the relation of two rows follows."""

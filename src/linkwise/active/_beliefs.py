@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from linkwise.active._answers import Answer
-from linkwise.active._judges import LEAST
 from linkwise.active._state import State, pair
 from linkwise.active._strategies import (
     View,
@@ -15,6 +14,7 @@ from linkwise.active._strategies import (
     open_hoods,
     settled_groups,
 )
+from linkwise.search import Committee
 
 Pairs = list[tuple[int, int]]
 
@@ -22,6 +22,8 @@ Pairs = list[tuple[int, int]]
 _RIGHT_FOR_ONE = 10
 # How probable it is to be wrong, at the least, for an answer to be asked again.
 _WORTH_AGAIN = 0.1
+# Least probability of an answer: any answer may be wrong.
+_LEAST = 0.02
 # Share of wrong answers that is taken into account, at the most.
 _MAX_WRONG = 0.3
 
@@ -31,16 +33,26 @@ def p_of(view: View, i: int, j: int) -> float:
 
     The second is part of a neighbourhood, or else only they are compared.
     """
-    if view.judges is None:
+    if view.committee is None:
         return float("nan")
     group = view.known.group_of(j)
     hoods, groups = settled_groups(view)
     left = open_hoods(view, view.known.group_of(i), hoods)
     if group not in left or len(left) < 2:
-        return float(view.judges.p_same(np.array([i]), np.array([j]))[0])
+        return _p_of_rows(view.committee, i, j)
     inside = [groups[hoods.index(hood)] for hood in left]
-    shares = view.judges.shares(np.array([i]), inside)
-    return float(np.clip(shares[0, left.index(group)], LEAST, 1.0 - LEAST))
+    shares = view.committee.shares(np.array([i]), inside)
+    return _bounded(float(shares[0, left.index(group)]))
+
+
+def _p_of_rows(committee: Committee, i: int, j: int) -> float:
+    """Return how probable members hold it that two rows are together, or NaN."""
+    return _bounded(float(committee.p_same(np.array([i]), np.array([j]))[0]))
+
+
+def _bounded(p: float) -> float:
+    """Return a probability that is never quite certain; NaN stays."""
+    return float(np.clip(p, _LEAST, 1.0 - _LEAST))
 
 
 def beliefs_of(view: View, answers: Mapping[int, Answer]) -> dict[int, float]:
@@ -48,7 +60,7 @@ def beliefs_of(view: View, answers: Mapping[int, Answer]) -> dict[int, float]:
 
     Of its two rows, the one with more answers is taken to be where they put it.
     """
-    if view.judges is None or not answers:
+    if view.committee is None or not answers:
         return {}
     hoods, groups = settled_groups(view)
     place = {row: at for at, group in enumerate(groups) for row in group}
@@ -58,16 +70,15 @@ def beliefs_of(view: View, answers: Mapping[int, Answer]) -> dict[int, float]:
             counts[row] = counts.get(row, 0) + 1
     rows = np.array(list(counts))
     at = dict(zip(counts, range(len(rows)), strict=True))
-    shares = view.judges.shares(rows, groups) if len(hoods) > 1 else None
+    shares = view.committee.shares(rows, groups) if len(hoods) > 1 else None
     found = {}
     for event, (i, j, is_same, _) in answers.items():
         row, anchor = (i, j) if counts[i] <= counts[j] else (j, i)
         if shares is not None and anchor in place:
-            p = float(shares[at[row], place[anchor]])
+            p = _bounded(float(shares[at[row], place[anchor]]))
         else:
-            p = float(view.judges.p_same(np.array([i]), np.array([j]))[0])
+            p = _p_of_rows(view.committee, i, j)
         if not np.isnan(p):
-            p = min(max(p, LEAST), 1.0 - LEAST)
             found[event] = p if is_same else 1.0 - p
     return found
 

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import clone
 
 from linkwise._typing import IntArray
+from linkwise.active._committee import last_step
 from linkwise.active._corrections import consistent_derived, corrected
-from linkwise.active._fitting import Fitting, last_step
+from linkwise.active._fitting import Fitting
 from linkwise.active._packed import pack
 from linkwise.active._state import State, pair, replay
 from linkwise.active._strategies import neighbourhoods
@@ -110,7 +111,7 @@ class Clusters:
 
     def finish_fit(self: Any, fitting: Fitting) -> int:
         """Take the clusters of a fit that is done; return how many rows moved."""
-        self.model_, self._judges = fitting.model, fitting.judges
+        self.model_, self._committee = fitting.model, fitting.committee
         self._doubt = fitting.doubt
         n_moved = 0
         if fitting.is_new:

@@ -11,12 +11,13 @@ from sklearn.utils import get_tags
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
+from linkwise.active._committee import committee_of, last_step
 from linkwise.active._features import is_table
-from linkwise.active._judges import Judges
 from linkwise.active._placing import placed
 from linkwise.constraints import Constraints
 from linkwise.engines import engine_for
 from linkwise.exceptions import ConstraintWarning
+from linkwise.search import Committee
 
 # Answers after which clusters are made anew: the first times, then each so many.
 _FIT_AT = (5, 15)
@@ -48,7 +49,7 @@ class Fitting:
     at: int  # number of events that it knows
     n_more: int = 0  # clusters that corrections had made, less those they had merged
     is_new: bool = True  # else the committee of an earlier run is made again
-    judges: Judges | None = field(default=None, init=False)
+    committee: Committee | None = field(default=None, init=False)
     labels: Any = field(default=None, init=False)  # clusters of the rows
     doubt: Any = field(default=None, init=False)  # of each row, None if nobody knows
 
@@ -77,7 +78,7 @@ class Fitting:
             if is_watched:
                 # Who watched the fit is no part of the result.
                 last.set_params(n_jobs=n_jobs)
-        self.judges = Judges.of(self.model, self.features, self.rows, self.known)
+        self.committee = committee_of(self.model, self.features, self.rows, self.known)
         self.labels = np.asarray(last.labels_)
         self.doubt = getattr(last, "doubt_", None)
         self._place()
@@ -89,7 +90,7 @@ class Fitting:
         Of a pipeline, it is the table that the last step sees.
         """
         last, seen, features = last_step(self.model), self.X, self.features
-        if self.judges is None or get_tags(last).input_tags.pairwise:
+        if self.committee is None or get_tags(last).input_tags.pairwise:
             return
         if self.model is not last:
             seen = features = self.model[:-1].transform(self.X)
@@ -97,7 +98,7 @@ class Fitting:
             return
         found = placed(
             self.labels,
-            self.judges,
+            self.committee,
             self.known,
             np.asarray(features, dtype=np.float32),
             int(last.n_clusters),
@@ -122,8 +123,3 @@ class _Watched:
             if not self._go_on(self._n_done):
                 raise FitStopped
             yield result
-
-
-def last_step(model: Any) -> Any:
-    """Return the estimator that clusters: the last one of a pipeline."""
-    return model[-1] if hasattr(model, "steps") else model

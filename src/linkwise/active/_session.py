@@ -15,11 +15,10 @@ from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
 from linkwise.active._asking import Asking, Question, strategy_of
 from linkwise.active._clusters import Clusters
+from linkwise.active._committee import last_step
 from linkwise.active._corrections import Corrections, with_merges
 from linkwise.active._features import as_features, compared
-from linkwise.active._fitting import last_step
 from linkwise.active._history import history_of
-from linkwise.active._judges import Judges
 from linkwise.active._log import SCHEMA, Log, LogError
 from linkwise.active._naming import Naming, check_found
 from linkwise.active._people import Agreement, agreement_of, answers_of
@@ -41,6 +40,7 @@ from linkwise.active._strategies import (
     neighbourhoods,
 )
 from linkwise.constraints import Constraints
+from linkwise.search import Committee
 
 
 class Conflict(NamedTuple):
@@ -152,7 +152,7 @@ class Session(Asking, Clusters, Corrections):
         self._rows = rng.permutation(_askable(askable, n_samples))
         self._is_askable = np.isin(np.arange(n_samples), self._rows)
         self._features = compared(self.X_)
-        self._judges: Judges | None = None
+        self._committee: Committee | None = None
         self.model_: Any = None
         self._doubt: Any = None
         # Whether the committee of an earlier run is made again when it is first
@@ -289,13 +289,13 @@ class Session(Asking, Clusters, Corrections):
             if self._state.asked[name][0] == event["answer"]:
                 # The same answer to the same question once more.
                 return Told(True, event=self._state.asked[name][1])
-        before = self._n_implied(i, j)
+        n_before = self.n_follow
         number, is_stored = self._store(i, j, is_same, event)
         if not is_stored:
             return Told(False, 0, self._conflict(number), number)
         if is_same is not None:
             self._rejudge()
-        return Told(True, self._n_implied(i, j) - before, event=number)
+        return Told(True, self.n_follow - n_before, event=number)
 
     def _answer_of(
         self, i: int, j: int, is_same: bool | None, **more: Any
@@ -392,32 +392,10 @@ class Session(Asking, Clusters, Corrections):
         found = (tuple(self._row_of.get(e[side]) for side in "ij") for e in events)
         return {pair(i, j) for i, j in found if i is not None and j is not None}
 
-    def _n_implied(self, i: int, j: int) -> int:
-        """Return how many pairs follow that have an end in the groups of two rows."""
-        known = self._state.known
-        groups = {known.group_of(i), known.group_of(j)}
-        sizes = {g: len(known.members(g)) for g in groups}
-        inside = sum(size * (size - 1) // 2 for size in sizes.values())
-        between = sum(
-            sizes[g] * len(known.members(other))
-            for g in groups
-            for other in known.different_from(g)
-            if other not in groups or other > g
-        )
-        return inside + between
-
     @property
     def n_follow(self) -> int:
         """Number of pairs whose answer is known, or follows from others."""
-        known = self._state.known
-        sizes = {group: len(known.members(group)) for group in known.groups()}
-        inside = sum(size * (size - 1) // 2 for size in sizes.values())
-        return inside + sum(
-            size * sizes[other]
-            for group, size in sizes.items()
-            for other in known.different_from(group)
-            if other > group
-        )
+        return self._state.known.n_pairs
 
     # Contradictions
 
@@ -607,11 +585,11 @@ class Session(Asking, Clusters, Corrections):
 
     # Inside
 
-    def _judged(self) -> Judges | None:
+    def _judged(self) -> Committee | None:
         """Return the committee of the last fit, which may be one of an earlier run."""
         if self.waits_for_fits and self.model_ is None and self._state.fits:
             self.finish_fit(self._earlier_fit().run())
-        return self._judges
+        return self._committee
 
     def _settled(self, state: State) -> Known:
         """Return what is known of rows, also because there is only one group left."""
@@ -620,8 +598,9 @@ class Session(Asking, Clusters, Corrections):
         return inferred(known, hoods, self.n_clusters)
 
     def _rejudge(self) -> None:
-        if self._judges is not None:
-            self._judges.weigh(self._settled(self._state))
+        if self._committee is not None:
+            known = self._settled(self._state).as_groups()
+            self._committee = self._committee.reweighted(known)
 
     def _view(self) -> View:
         return self._view_of(self._state)

@@ -14,8 +14,8 @@ from sklearn.utils import gen_batches
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
-from linkwise.active._judges import Judges
 from linkwise.active._state import pair
+from linkwise.search import Committee
 
 # Rows among which the next one is looked for.
 _MAX_ROWS = 1_000
@@ -32,7 +32,7 @@ class View:
     known: Known
     closed: set[tuple[int, int]]  # pairs that were answered by unsure, or skipped
     n_clusters: int | None
-    judges: Judges | None
+    committee: Committee | None
     labels: IntArray | None
     rng: np.random.Generator  # the same for the same events
 
@@ -124,11 +124,11 @@ class Neighbourhoods:
 
     def _shares(self, view: View, rows: IntArray, hoods: list[int]) -> Any:
         """Return how probable each neighbourhood is for each row, or None."""
-        if view.judges is None:
+        if view.committee is None:
             return None
         every, groups = settled_groups(view)
         inside = dict(zip(every, groups, strict=True))
-        return view.judges.shares(rows, [inside[hood] for hood in hoods])
+        return view.committee.shares(rows, [inside[hood] for hood in hoods])
 
     def _order(self, view: View, group: int, hoods: list[int]) -> list[int]:
         """Return neighbourhoods in the order in which they are asked about."""
@@ -374,8 +374,8 @@ def likeness(
     ``shares`` are their probabilities; by default those of the committee, and the
     nearest group is first where there is none.
     """
-    if shares is None and view.judges is not None:
-        shares = view.judges.shares(np.array(rows), groups)
+    if shares is None and view.committee is not None:
+        shares = view.committee.shares(np.array(rows), groups)
     if shares is not None:
         return np.argsort(-shares.mean(axis=0), kind="stable")
     own = np.array(rows)

@@ -6,7 +6,15 @@ on it, and `run_search` asks, evaluates on an engine and tells until a reason to
 """
 
 from linkwise.search._base import Search, Searcher, Trial
-from linkwise.search._committee import Committee, matched
+from linkwise.search._committee import (
+    SMOOTH,
+    Committee,
+    KnownGroups,
+    counts_in_clusters,
+    even_weights,
+    matched,
+    pairs_held,
+)
 from linkwise.search._domains import Cube, Domain, SparseVectors
 from linkwise.search._evaluator import (
     Evaluator,
@@ -25,6 +33,7 @@ from linkwise.search._random import RandomSearch
 from linkwise.search._resolve import search_for
 
 __all__ = [
+    "SMOOTH",
     "BaggedLinearSearch",
     "Committee",
     "Cube",
@@ -33,6 +42,7 @@ __all__ = [
     "ForestSearch",
     "GaussianProcessSearch",
     "GivenPairs",
+    "KnownGroups",
     "RandomSearch",
     "Search",
     "SearchResult",
@@ -41,7 +51,10 @@ __all__ = [
     "Starts",
     "Trial",
     "alone",
+    "counts_in_clusters",
+    "even_weights",
     "matched",
+    "pairs_held",
     "reward_of",
     "run_search",
     "search_for",
