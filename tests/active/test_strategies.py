@@ -129,7 +129,7 @@ def test_no_answer_of_a_batch_settles_another(strategy):
 def replayed(session):
     from linkwise.active._state import replay
 
-    return replay(session.log.events, len(session.ids), session._row_of).known
+    return replay(session.log.events, len(session.ids), session._record.row_of).known
 
 
 def test_the_same_events_give_the_same_questions(strategy, tmp_path):
@@ -160,7 +160,7 @@ def test_members_are_compared_with_the_largest_group_of_their_cluster():
     session = fitted("members", 40, checks=False)
     known, labels = session._state.known, session.labels_
     sizes = np.array([len(known.members(known.group_of(r))) for r in range(len(X))])
-    found = session.strategy.select(session._view(), 20)
+    found = session.strategy.select(session._asker.view, 20)
     assert found
     for i, j in found:
         assert labels[i] == labels[j] and sizes[j] == sizes[labels == labels[j]].max()
@@ -170,7 +170,7 @@ def test_members_are_compared_with_the_largest_group_of_their_cluster():
 def test_far_rows_and_rows_of_others_are_no_members():
     session = fitted("members", 12, checks=False, askable=np.arange(40))
     session.tell(Constraints([(50, 51), (51, 52), (52, 53)], []))
-    view = session._view()
+    view = session._asker.view
     # Rows that may not be asked about are the largest group of a cluster.
     view.labels = np.where(np.arange(60) < 30, 0, -1)
     view.labels[50:54] = 0
