@@ -9,7 +9,7 @@ import numpy as np
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
 from linkwise.active._state import State, relabelled
-from linkwise.active._strategies import nearest
+from linkwise.active._strategies import medoid, nearest
 
 Pairs = list[tuple[int, int, bool]]
 
@@ -26,7 +26,7 @@ class Clusters:
 
     def merged(self, clusters: Sequence[int]) -> Pairs:
         """Return the pairs by which clusters are one."""
-        medoids = [self._medoid(self.members(c)) for c in clusters]
+        medoids = [medoid(self.features, self.members(c)) for c in clusters]
         if len(set(clusters)) < 2:
             raise ValueError(f"merge{tuple(clusters)}: it takes two clusters or more.")
         pairs = [(medoids[0], other, True) for other in medoids[1:]]
@@ -41,19 +41,19 @@ class Clusters:
             raise ValueError(
                 f"rows must be some, and not all, of the rows of cluster {cluster}."
             )
-        medoid = self._medoid(rows)
-        pairs = [(medoid, self._medoid(rest), False)]
-        return pairs + [(medoid, row, True) for row in rows.tolist() if row != medoid]
+        middle = medoid(self.features, rows)
+        pairs = [(middle, medoid(self.features, rest), False)]
+        return pairs + [(middle, row, True) for row in rows.tolist() if row != middle]
 
     def moved(self, rows: IntArray, to: int) -> Pairs:
         """Return the pairs by which rows are in another cluster."""
-        target = self._medoid(self.members(to))
+        target = medoid(self.features, self.members(to))
         labels = self.labels
         left = {}
         for cluster in np.unique(labels[rows]).tolist():
             rest = np.setdiff1d(np.flatnonzero(labels == cluster), rows)
             if cluster not in (to, -1) and len(rest) > 0:
-                left[cluster] = self._medoid(rest)
+                left[cluster] = medoid(self.features, rest)
         pairs = []
         for row in rows.tolist():
             if row != target:
@@ -65,15 +65,15 @@ class Clusters:
     def confirmed(self, cluster: int, complete: bool) -> Pairs:
         """Return the pairs by which a cluster is right, and perhaps complete."""
         inside = self.members(cluster)
-        medoid = self._medoid(inside)
-        far = nearest(self.features, inside, [medoid])
+        middle = medoid(self.features, inside)
+        far = nearest(self.features, inside, [middle])
         tied = inside[np.argsort(-far, kind="stable")[:_N_TIED]]
-        pairs = [(medoid, row, True) for row in tied.tolist() if row != medoid]
+        pairs = [(middle, row, True) for row in tied.tolist() if row != middle]
         for other in self._there() if complete else ():
             if other != cluster:
                 rows = self.members(other)
-                at = nearest(self.features, rows, [medoid]).argmin()
-                pairs.append((medoid, int(rows[at]), False))
+                at = nearest(self.features, rows, [middle]).argmin()
+                pairs.append((middle, int(rows[at]), False))
         return pairs
 
     @property
@@ -93,12 +93,6 @@ class Clusters:
 
     def _there(self) -> list[int]:
         return list(np.unique(self.labels[self.labels >= 0]).tolist())
-
-    def _medoid(self, rows: IntArray) -> int:
-        """Return the row nearest to the mean of some rows."""
-        points = self.features[rows]
-        far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-        return int(rows[far.argmin()])
 
     def _largest_groups(self, clusters: Sequence[int]) -> list[int]:
         """Return a row of the largest group of known rows in each cluster."""

@@ -122,13 +122,9 @@ class _Progress:
         self._go_on, self._n_done = go_on, 0
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Begin; nothing is to be done."""
+        """Do nothing, as at all ends but those of candidates."""
 
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """End; nothing is to be done."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Begin a candidate; nothing is to be done."""
+    teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count a candidate. Returning True would still make clusters of the best."""

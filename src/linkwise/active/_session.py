@@ -1,8 +1,8 @@
 """A session: it asks about pairs, learns from answers and says when it is enough."""
 
 import os
-from collections.abc import Container, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Container, Sequence
+from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -273,7 +273,13 @@ class Session:
             kind, p, name = question.kind, question.p_same, question.id
         else:
             i, j = self._record.rows_of(question)
-        event = self._answer_of(
+        if name is not None and name in self._state.asked:
+            before, number = self._state.asked[name]
+            if before == WORDS[is_same]:
+                # The same answer to the same question once more.
+                return Told(True, event=number)
+        n_before = self.n_follow
+        number, is_stored = self._store(
             i,
             j,
             is_same,
@@ -283,49 +289,27 @@ class Session:
             kind=None if kind == "pair" else kind,
             question=name,
             note=note or None,
+            again=int(name.split(":")[-1]) if name and kind == "again" else None,
         )
-        if kind == "again" and name is not None:
-            event["again"] = int(name.split(":")[-1])
-        if name is not None and name in self._state.asked:
-            if self._state.asked[name][0] == event["answer"]:
-                # The same answer to the same question once more.
-                return Told(True, event=self._state.asked[name][1])
-        n_before = self.n_follow
-        number, is_stored = self._store(i, j, is_same, event)
         if not is_stored:
             return Told(False, 0, self._conflict(number), number)
         if is_same is not None:
             self._fitter.reweigh()
         return Told(True, self.n_follow - n_before, event=number)
 
-    def _answer_of(
-        self, i: int, j: int, is_same: bool | None, **more: Any
-    ) -> dict[str, Any]:
-        """Return an answer as the log has it, with what else there is."""
-        event = {
-            "i": self._record.name(i),
-            "j": self._record.name(j),
-            "answer": WORDS[is_same],
-        }
-        return event | {key: value for key, value in more.items() if value is not None}
-
     def _store(
-        self, i: int, j: int, is_same: bool | None, event: dict[str, Any]
+        self, i: int, j: int, is_same: bool | None, **more: Any
     ) -> tuple[int, bool]:
         """Put an answer into the log; return its number, and whether it counts."""
-        relation = self._state.known.relation(i, j)
-        if is_same is not None and relation is not None and relation != is_same:
-            return self._record.do(event="conflict", **event), False
-        return self._record.do(event="answer", **event), True
-
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """Put all events of a block on disk at once; none of them if it fails."""
-        try:
-            with self._record.together():
-                yield
-        finally:
-            self._fitter.reweigh()
+        counts = is_same is None or self._state.known.relation(i, j) in (None, is_same)
+        number = self._record.do(
+            event="answer" if counts else "conflict",
+            i=self._record.name(i),
+            j=self._record.name(j),
+            answer=WORDS[is_same],
+            **{key: value for key, value in more.items() if value is not None},
+        )
+        return number, counts
 
     def change(self, event: int, answer: Any) -> Told:
         """Give an earlier answer another meaning, or take it out.
@@ -372,7 +356,7 @@ class Session:
     ) -> Told:
         n_before = self.n_follow
         number, conflict = -1, None
-        with self._together():
+        with self._record.together():
             for ends, weights, is_same in (
                 (pairs.must_link, pairs.must_link_weight, True),
                 (pairs.cannot_link, pairs.cannot_link_weight, False),
@@ -382,10 +366,12 @@ class Session:
                     if pair(i, j) in but:
                         continue
                     weight = None if own == 1.0 else own
-                    event = self._answer_of(i, j, is_same, who=who, weight=weight)
-                    number, is_stored = self._store(i, j, is_same, event)
+                    number, is_stored = self._store(
+                        i, j, is_same, who=who, weight=weight
+                    )
                     if conflict is None and not is_stored:
                         conflict = self._conflict(number)
+        self._fitter.reweigh()
         return Told(conflict is None, self.n_follow - n_before, conflict, number)
 
     def _told_before(self) -> set[tuple[int, int]]:
@@ -477,7 +463,7 @@ class Session:
             (``conflicts``), that were here ``before``, and whose rows are ``lost``.
         """
         counts = dict.fromkeys(("taken", "conflicts", "before", "lost"), 0)
-        with self._together():
+        with self._record.together():
             for attempt, i_name, j_name, answer, who in answers_of(
                 path, self._record.naming
             ):
@@ -487,10 +473,11 @@ class Session:
                 elif i is None or j is None or i == j:
                     counts["lost"] += 1
                 else:
-                    is_same = MEANING[answer]
-                    event = self._answer_of(i, j, is_same, who=who, attempt=attempt)
-                    _, is_stored = self._store(i, j, is_same, event)
+                    _, is_stored = self._store(
+                        i, j, MEANING[answer], who=who, attempt=attempt
+                    )
                     counts["taken" if is_stored else "conflicts"] += 1
+        self._fitter.reweigh()
         return counts
 
     # Taking back

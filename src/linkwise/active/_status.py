@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from linkwise.active._state import State
-from linkwise.search import counts_in_clusters, pairs_held
+from linkwise.search import Committee
 
 # Answers over which the committee's trust is taken.
 _N_LAST = 20
@@ -85,12 +85,12 @@ def held_share(state: State) -> float:
         return float("nan")
     known = state.known.as_groups()
     rows = [row for group in known.rows for row in group]
+    places = np.full(state.n_samples, -1)
+    places[rows] = np.arange(len(rows))
     there, own = np.unique(state.labels[rows], return_inverse=True)
-    ends = np.cumsum([len(group) for group in known.rows])
-    places = np.split(np.arange(len(rows)), ends[:-1])
-    counts = counts_in_clusters(own[None], len(there), places)
-    held, n_pairs, _ = pairs_held(counts, known.apart)
-    return float(held[0]) / n_pairs if n_pairs else float("nan")
+    alone = Committee(own[None], np.zeros(1), 0, len(there), places=places)
+    held = alone.held(known)
+    return float(held.counts[0]) / held.n_pairs
 
 
 def _sentence(trust: float, quality: float, change: float) -> str:

@@ -264,9 +264,7 @@ class Members:
                 continue
             if cluster not in largest:
                 inside = rows[labels[rows] == cluster]
-                points = view.features[inside]
-                far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-                largest[cluster] = int(inside[far.argmin()])
+                largest[cluster] = medoid(view.features, inside)
             if largest[cluster] != row:
                 yield row, largest[cluster]
 
@@ -404,6 +402,13 @@ def sampled(view: View, settled: set[int]) -> list[int]:
                 if len(found) == _MAX_ROWS:
                     return found
     return found
+
+
+def medoid(features: FloatArray, rows: IntArray) -> int:
+    """Return the row nearest to the mean of some rows."""
+    points = features[rows]
+    far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    return int(rows[far.argmin()])
 
 
 def nearest(features: FloatArray, rows: IntArray, others: Any) -> FloatArray:

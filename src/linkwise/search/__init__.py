@@ -10,10 +10,8 @@ from linkwise.search._committee import (
     SMOOTH,
     Committee,
     KnownGroups,
-    counts_in_clusters,
     even_weights,
     matched,
-    pairs_held,
 )
 from linkwise.search._domains import Cube, Domain, SparseVectors
 from linkwise.search._evaluator import (
@@ -51,10 +49,8 @@ __all__ = [
     "Starts",
     "Trial",
     "alone",
-    "counts_in_clusters",
     "even_weights",
     "matched",
-    "pairs_held",
     "reward_of",
     "run_search",
     "search_for",

@@ -40,7 +40,7 @@ class KnownGroups(NamedTuple):
     apart: list[tuple[int, int]]  # places of two groups in ``rows``
 
 
-class _Held(NamedTuple):
+class Held(NamedTuple):
     """How many of the pairs that follow from groups each member satisfies."""
 
     counts: FloatArray  # (n_members,)
@@ -221,7 +221,7 @@ class Committee:
         A search leaves rows with pairs out of the clusters when it scores them; what is
         known later is counted by labels. The difference is kept.
         """
-        held = self._held(known)
+        held = self.held(known)
         surplus = held.n_pairs * self.scores - held.counts
         return replace(self, surplus=surplus).reweighted(known)
 
@@ -231,7 +231,7 @@ class Committee:
         All pairs together count as no more than one for each row that they are about.
         Handicaps are for the pairs of the search and count no longer.
         """
-        held = self._held(known)
+        held = self.held(known)
         surplus = 0.0 if self.surplus is None else self.surplus
         return replace(
             self,
@@ -298,54 +298,31 @@ class Committee:
         found = np.asarray(rows, dtype=np.intp)
         return found if self.places is None else self.places[found]
 
+    def held(self, known: KnownGroups) -> Held:
+        """Return how many pairs that follow from groups each member satisfies."""
+        tables = self._tables(known.rows)
+        sizes = tables[0].sum(axis=0)
+        n_pairs = int((sizes * (sizes - 1)).sum()) // 2
+        counts = (tables * (tables - 1)).sum(axis=(1, 2)) / 2
+        if known.apart:
+            a, b = np.array(known.apart).T
+            n_apart = int((sizes[a] * sizes[b]).sum())
+            n_pairs += n_apart
+            counts += n_apart - (tables[:, :, a] * tables[:, :, b]).sum(axis=(1, 2))
+        return Held(counts, n_pairs, int(sizes.sum()))
+
     def _tables(self, groups: Sequence[Sequence[int]]) -> FloatArray:
-        columns = [self.columns(rows) for rows in groups]
-        seen = [own[own >= 0] for own in columns]
-        return counts_in_clusters(self.labels, self.n_clusters, seen)
-
-    def _held(self, known: KnownGroups) -> _Held:
-        return pairs_held(self._tables(known.rows), known.apart)
-
-
-def counts_in_clusters(
-    labels: IntArray, n_clusters: int, groups: Sequence[IntArray]
-) -> FloatArray:
-    """Return how many rows of each group are in each cluster of each member.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_members, n_rows)
-        Clusters of each member, from 0.
-    n_clusters : int
-        Number of clusters.
-    groups : sequence of ndarray
-        Columns of ``labels``.
-
-    Returns
-    -------
-    ndarray of shape (n_members, n_clusters, n_groups)
-    """
-    shape = len(labels), n_clusters, len(groups)
-    if len(groups) == 0:
-        return np.zeros(shape)
-    columns = np.concatenate(groups)
-    group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
-    cell = np.arange(len(labels))[:, None] * n_clusters + labels[:, columns]
-    flat = (cell * len(groups) + group).ravel()
-    return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(float)
-
-
-def pairs_held(counts: FloatArray, apart: Sequence[tuple[int, int]]) -> _Held:
-    """Return how many pairs that follow from groups hold, by ``counts_in_clusters``."""
-    sizes = counts[0].sum(axis=0)
-    n_pairs = int((sizes * (sizes - 1)).sum()) // 2
-    held = (counts * (counts - 1)).sum(axis=(1, 2)) / 2
-    if apart:
-        a, b = np.array(apart).T
-        n_apart = int((sizes[a] * sizes[b]).sum())
-        n_pairs += n_apart
-        held += n_apart - (counts[:, :, a] * counts[:, :, b]).sum(axis=(1, 2))
-    return _Held(held, n_pairs, int(sizes.sum()))
+        """Return how many rows of each group are in each cluster of each member."""
+        shape = len(self.labels), self.n_clusters, len(groups)
+        if len(groups) == 0:
+            return np.zeros(shape)
+        columns = self.columns([row for rows in groups for row in rows])
+        group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+        seen = columns >= 0
+        cell = np.arange(shape[0])[:, None] * shape[1] + self.labels[:, columns[seen]]
+        flat = (cell * shape[2] + group[seen]).ravel()
+        found = np.bincount(flat, minlength=shape[0] * shape[1] * shape[2])
+        return found.reshape(shape).astype(np.float64)
 
 
 def even_weights(sizes: FloatArray) -> FloatArray:
