@@ -150,6 +150,21 @@ def test_neighbourhoods_find_the_classes():
     assert session.status().n_groups == 4
 
 
+def test_the_state_is_viewed_once_for_each_revision():
+    session = fitted("neighbourhoods", 20)
+    view, question = session._asker.view, session.ask()
+    assert session.ask() == question
+    session.status(), session.beliefs(), session.ask(3)
+    assert session._asker.view is view
+    session.tell(question, "unsure")
+    later = session._asker.view
+    assert later is not view and tuple(sorted(question[:2])) in later.closed
+    session.undo()
+    assert session._asker.view is not later and session.ask()[:2] == question[:2]
+    session.fit()
+    assert session._asker.view.committee is not view.committee
+
+
 def test_nearest_asks_across_clusters():
     session = fitted("nearest", 20, checks=False)
     for question in session.ask(5):

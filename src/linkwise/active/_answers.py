@@ -94,28 +94,6 @@ class Known:
         found._apart = {row: list(of) for row, of in self._apart.items()}
         return found
 
-    def pairs(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield every pair of rows of which it is known whether they are the same."""
-        for group, rows in self._members.items():
-            for at, row in enumerate(rows):
-                yield from ((row, other, True) for other in rows[:at])
-            for other in self._differs[group]:
-                if other < group:
-                    for row in rows:
-                        yield from ((row, of, False) for of in self._members[other])
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs of rows of which it is known whether they are the same."""
-        sizes = {group: len(rows) for group, rows in self._members.items()}
-        twice = sum(size * (size - 1) for size in sizes.values())
-        twice += sum(
-            sizes[group] * sizes[other]
-            for group, others in self._differs.items()
-            for other in others
-        )
-        return twice // 2
-
     def as_groups(self) -> KnownGroups:
         """Return the groups as a committee is judged by them."""
         place = {group: at for at, group in enumerate(self._members)}

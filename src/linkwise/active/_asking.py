@@ -46,7 +46,6 @@ class Asker:
     record: Record
     fitter: Fitter
     strategy: Strategy
-    checks: bool
     seed: int
     _seen: tuple[int, View] | None = field(default=None, init=False)
 
@@ -95,7 +94,7 @@ class Asker:
         """Return a check, or a question that is asked again, where one is due."""
         state = self.record.state
         n = len(state.answers)
-        if not self.checks or n == 0:
+        if n == 0:
             return None
         if isinstance(self.strategy, Neighbourhoods):
             for i, j in unproved(self.view, state.doubted):
@@ -112,8 +111,10 @@ class Asker:
             i, j, _ = state.answers[worst]
             return self._question(i, j, "again", worst)
         if n % _CHECK_EVERY == _CHECK_EVERY // 2:
-            draw = getattr(self.strategy, "check", RandomPairs().check)
-            for i, j in draw(self.view):
+            checker = (
+                self.strategy if hasattr(self.strategy, "check") else RandomPairs()
+            )
+            for i, j in checker.check(self.view):
                 return self._question(i, j, "check")
         return None
 

@@ -146,9 +146,7 @@ class Session:
                 rows,
                 getattr(self.strategy, "different_weight", 1.0),
             )
-            self._asker = Asker(
-                self._record, self._fitter, self.strategy, checks, random_state
-            )
+            self._asker = Asker(self._record, self._fitter, self.strategy, random_state)
             if constraints is not None:
                 self._tell_all(constraints, None, self._told_before())
         except BaseException:
@@ -195,7 +193,8 @@ class Session:
             if not (is_number and n >= 1):
                 raise ValueError(f"n={n!r}: it must be a whole number, at least 1.")
             return self._asker.select(int(n))
-        return self._asker.extra() or next(iter(self._asker.select(1)), None)
+        extra = self._asker.extra() if self.checks else None
+        return extra or next(iter(self._asker.select(1)), None)
 
     def is_askable(self, i: int, j: int) -> bool:
         """Tell whether both rows may be asked about."""
@@ -385,7 +384,7 @@ class Session:
     @property
     def n_follow(self) -> int:
         """Number of pairs whose answer is known, or follows from others."""
-        return self._state.known.n_pairs
+        return self._state.known.as_groups().n_pairs
 
     # Contradictions
 

@@ -39,6 +39,13 @@ class KnownGroups(NamedTuple):
     rows: list[list[int]]
     apart: list[tuple[int, int]]  # places of two groups in ``rows``
 
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of rows that follow."""
+        sizes = [len(rows) for rows in self.rows]
+        inside = sum(size * (size - 1) // 2 for size in sizes)
+        return inside + sum(sizes[a] * sizes[b] for a, b in self.apart)
+
 
 class Held(NamedTuple):
     """How many of the pairs that follow from groups each member satisfies."""
