@@ -1,5 +1,6 @@
 """Which question comes next, and whether its answer is still to be had."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -55,16 +56,11 @@ class Asker:
 
     @property
     def view(self) -> View:
-        """What strategies see, found once for each revision of the state.
-
-        Whoever draws begins with the same random numbers.
-        """
+        """What strategies see, found once for each revision of the state."""
         state, committee = self.record.state, self.fitter.committee
-        rng = np.random.default_rng([self.seed, len(state.answers), len(state.skipped)])
         if self._seen is not None:
             revision, view = self._seen
             if revision == self.record.revision and view.committee is committee:
-                view.rng = rng
                 return view
         closed = state.unsure | state.skipped
         closed |= {pair(i, j) for i, j, _ in state.conflicts.values()}
@@ -78,16 +74,28 @@ class Asker:
             committee,
             state.labels,
             self.is_askable,
-            rng,
+            self._rng(),
         )
         self._seen = self.record.revision, view
         return view
 
+    def _rng(self) -> np.random.Generator:
+        state = self.record.state
+        return np.random.default_rng(
+            [self.seed, len(state.answers), len(state.skipped)]
+        )
+
+    def _own_view(self) -> View:
+        """Return the view for a strategy, with its random numbers from the start."""
+        view = copy(self.view)  # with what was found out from it before
+        view.rng = self._rng()
+        return view
+
     def select(self, n: int) -> list[Question]:
         """Return up to n questions of the strategy, or else about random pairs."""
-        pairs = self.strategy.select(self.view, n)
+        pairs = self.strategy.select(self._own_view(), n)
         if not pairs:
-            pairs = RandomPairs().select(self.view, n)
+            pairs = RandomPairs().select(self._own_view(), n)
         return [self._question(i, j) for i, j in pairs]
 
     def extra(self) -> Question | None:
@@ -111,10 +119,8 @@ class Asker:
             i, j, _ = state.answers[worst]
             return self._question(i, j, "again", worst)
         if n % _CHECK_EVERY == _CHECK_EVERY // 2:
-            checker = (
-                self.strategy if hasattr(self.strategy, "check") else RandomPairs()
-            )
-            for i, j in checker.check(self.view):
+            draw = getattr(self.strategy, "check", RandomPairs().check)
+            for i, j in draw(self._own_view()):
                 return self._question(i, j, "check")
         return None
 
