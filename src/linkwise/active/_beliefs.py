@@ -43,7 +43,7 @@ def _p_of_rows(committee: Committee, i: int, j: int) -> float:
 
 def _bounded(p: float) -> float:
     """Return a probability that is never quite certain; NaN stays."""
-    return float(np.clip(p, _LEAST, 1.0 - _LEAST))
+    return min(max(p, _LEAST), 1.0 - _LEAST)
 
 
 def beliefs_of(view: View) -> dict[int, float]:

@@ -7,7 +7,7 @@ It reads the ``View`` and nothing else, so that the same events give the same qu
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -153,7 +153,7 @@ class Neighbourhoods:
             order = self._order(view, group, left)
             found.append((row, view.founder(order[0])))
 
-    def _chances(self, view: View, free: IntArray) -> Any:
+    def _chances(self, view: View, free: IntArray) -> FloatArray | None:
         """Return how often each free row is to come, None if all do alike."""
         if len(view.hoods) < 2 or len(free) == 0:
             return None
@@ -171,7 +171,9 @@ class Neighbourhoods:
             return 0
         return int(rng.choice(len(chances), p=squared / total))
 
-    def _shares(self, view: View, rows: IntArray, hoods: list[int]) -> Any:
+    def _shares(
+        self, view: View, rows: IntArray, hoods: list[int]
+    ) -> FloatArray | None:
         """Return how probable each neighbourhood is for each row, or None."""
         if view.committee is None:
             return None
@@ -201,7 +203,9 @@ class NPU(CommitteeRows):
 
     _trees = 50
 
-    def _shares(self, view: View, rows: IntArray, hoods: list[int]) -> Any:
+    def _shares(
+        self, view: View, rows: IntArray, hoods: list[int]
+    ) -> FloatArray | None:
         if view.labels is None or len(np.unique(view.labels)) < 2:
             return None
         leaves = self._leaves(view)
@@ -327,7 +331,9 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 }
 
 
-def independent(view: View, pairs: Any, n: int) -> list[tuple[int, int]]:
+def independent(
+    view: View, pairs: Iterable[tuple[int, int]], n: int
+) -> list[tuple[int, int]]:
     """Return the first n open pairs that form no circle of groups."""
     found: list[tuple[int, int]] = []
     leader: dict[int, int] = {}
@@ -376,7 +382,10 @@ def inferred(known: Known, hoods: list[int], n_clusters: int | None) -> Known:
 
 
 def likeness(
-    view: View, rows: list[int], groups: list[list[int]], shares: Any = None
+    view: View,
+    rows: list[int],
+    groups: list[list[int]],
+    shares: FloatArray | None = None,
 ) -> IntArray:
     """Return groups in the order of how probably rows belong to them.
 
@@ -411,7 +420,7 @@ def medoid(features: FloatArray, rows: IntArray) -> int:
     return int(rows[far.argmin()])
 
 
-def nearest(features: FloatArray, rows: IntArray, others: Any) -> FloatArray:
+def nearest(features: FloatArray, rows: IntArray, others: list[int]) -> FloatArray:
     """Return the squared distance of rows to the nearest of some others."""
     a, b = features[rows], features[np.asarray(others, dtype=np.intp)]
     squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2.0 * (a @ b.T)

@@ -286,7 +286,7 @@ class Committee:
         heavy = np.argsort(-self.weights, kind="stable")[:_MAX_MEMBERS]
         weights = self.weights[heavy]
         heavy = heavy[weights >= _LEAST_IN_SHARES * weights[0]]
-        tables = self._tables(groups)[heavy]
+        tables = self._tables(self.labels[heavy], groups)
         if are_even:
             tables *= even_weights(tables[0].sum(axis=0))
         tables += SMOOTH
@@ -307,7 +307,7 @@ class Committee:
 
     def held(self, known: KnownGroups) -> Held:
         """Return how many pairs that follow from groups each member satisfies."""
-        tables = self._tables(known.rows)
+        tables = self._tables(self.labels, known.rows)
         sizes = tables[0].sum(axis=0)
         n_pairs = int((sizes * (sizes - 1)).sum()) // 2
         counts = (tables * (tables - 1)).sum(axis=(1, 2)) / 2
@@ -318,15 +318,15 @@ class Committee:
             counts += n_apart - (tables[:, :, a] * tables[:, :, b]).sum(axis=(1, 2))
         return Held(counts, n_pairs, int(sizes.sum()))
 
-    def _tables(self, groups: Sequence[Sequence[int]]) -> FloatArray:
+    def _tables(self, labels: IntArray, groups: Sequence[Sequence[int]]) -> FloatArray:
         """Return how many rows of each group are in each cluster of each member."""
-        shape = len(self.labels), self.n_clusters, len(groups)
+        shape = len(labels), self.n_clusters, len(groups)
         if len(groups) == 0:
             return np.zeros(shape)
         columns = self.columns([row for rows in groups for row in rows])
         group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
         seen = columns >= 0
-        cell = np.arange(shape[0])[:, None] * shape[1] + self.labels[:, columns[seen]]
+        cell = np.arange(shape[0])[:, None] * shape[1] + labels[:, columns[seen]]
         flat = (cell * shape[2] + group[seen]).ravel()
         found = np.bincount(flat, minlength=shape[0] * shape[1] * shape[2])
         return found.reshape(shape).astype(np.float64)
