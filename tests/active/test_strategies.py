@@ -62,7 +62,7 @@ def test_only_askable_rows_are_asked_about_whatever_pairs_are_known(strategy, wr
 def test_groups_that_cannot_be_asked_about_cost_no_questions():
     askable = np.arange(0, 60, 2)
     plain = Session(X, FIXED, askable=askable, checks=False)
-    first = int(plain._rows[0])
+    first = int(plain._asker.view.rows[0])
     outside = [np.flatnonzero(Y[1::2] == c)[0] * 2 + 1 for c in set(Y) - {Y[first]}]
     known = Constraints([], list(combinations([first, *outside], 2)))
     told = Session(X, FIXED, askable=askable, checks=False, constraints=known)
