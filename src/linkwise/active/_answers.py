@@ -73,6 +73,13 @@ class Known:
         if a != b:
             self._join(a, b)
 
+    def learn(self, i: int, j: int, is_same: bool, event: int = -1) -> bool:
+        """Take an answer unless it contradicts others; tell whether it was taken."""
+        is_taken = self.relation(i, j) in (None, is_same)
+        if is_taken:
+            self.add(Answer(i, j, is_same, event))
+        return is_taken
+
     def _join(self, a: int, b: int) -> None:
         if len(self._members[a]) < len(self._members[b]):
             a, b = b, a

@@ -124,15 +124,11 @@ def consistent_derived(state: State) -> list[tuple[int, int, bool]]:
     if not state.derived:
         return []
     known = Known()
-    for number, (i, j, is_same) in state.answers.items():
-        if is_same is not None and known.relation(i, j) in (None, is_same):
-            known.add(Answer(i, j, is_same, number))
-    found = []
-    for i, j, is_same in reversed(state.derived):
-        if i != j and known.relation(i, j) in (None, is_same):
-            known.add(Answer(i, j, is_same, -1))
-            found.append((i, j, is_same))
-    return found
+    for i, j, is_same in state.answers.values():
+        if is_same is not None:
+            known.learn(i, j, is_same)
+    pairs = [own for own in reversed(state.derived) if own[0] != own[1]]
+    return [own for own in pairs if known.learn(*own)]
 
 
 def corrected(state: State, labels: IntArray, n_clusters: int) -> IntArray:

@@ -15,16 +15,7 @@ from linkwise.active._state import State, apply, done_and_undone, replay
 class Record:
     """The events of a session, on disk first, and the state that they lead to.
 
-    Parameters
-    ----------
-    log : Log
-        The events; rows that it does not know are written down at once.
-    naming : Naming
-        How rows are named.
-    columns : list of str
-        Names of the columns of the data.
-    seed : int
-        Seed of a session that is new.
+    A log that is new, or of other rows, is told which rows there are.
     """
 
     def __init__(self, log: Log, naming: Naming, columns: list[str], seed: int) -> None:
