@@ -19,7 +19,7 @@ from sklearn.datasets import make_blobs
 from linkwise import KernelCSC
 from linkwise.active import Session, Truth
 from linkwise.active._answers import Answer, Known
-from linkwise.active._judges import Judges
+from linkwise.search import Committee
 
 
 def seconds(call) -> float:
@@ -48,16 +48,19 @@ def session_times(n_rows: int, n_answers: int = 100) -> dict[str, float]:
     }
 
 
-def rescoring(n_rows: int = 10_000, n_judges: int = 300, n_answers: int = 200) -> float:
+def rescoring(
+    n_rows: int = 10_000, n_members: int = 300, n_answers: int = 200
+) -> float:
     rng = np.random.default_rng(0)
-    labels = rng.integers(8, size=(n_judges, n_rows)).astype(np.uint8)
-    judges = Judges(labels, np.arange(n_rows), rng.random(n_judges))
+    labels = rng.integers(8, size=(n_members, n_rows)).astype(np.uint8)
+    committee = Committee(labels, np.zeros(n_members), 0, 8).best(n_members)
     known = Known()
     for row in range(8, 8 + n_answers):  # of eight groups, each row is in one
         known.add(Answer(row, row % 8, True, row))
     for a, b in combinations(range(8), 2):
         known.add(Answer(a, b, False, -1))
-    times = [seconds(lambda: judges.weigh(known)) for _ in range(30)]
+    groups = known.as_groups()
+    times = [seconds(lambda: committee.reweighted(groups).weights) for _ in range(30)]
     return 1e3 * statistics.median(times)
 
 

@@ -100,10 +100,10 @@ def test_a_restarted_session_asks_the_same_again(tmp_path):
     log = tmp_path / "log.jsonl"
     with Session(X, MODEL, log=log) as session:
         run(session, Truth(Y, wrong=0.15, random_state=1), 100)
-        weights, question = session._judges.weights, session.ask()
+        weights, question = session._fitter.committee.weights, session.ask()
     with Session(X, MODEL, log=log) as again:
         assert again.ask() == question
-        np.testing.assert_array_equal(again._judges.weights, weights)
+        np.testing.assert_array_equal(again._fitter.committee.weights, weights)
 
 
 def test_the_status_counts_all_that_follows_from_answers():

@@ -18,8 +18,8 @@ from linkwise import KernelCSC
 from linkwise.active import ActiveClusterer, Session, Truth, run
 from linkwise.active._answers import Answer, Known
 from linkwise.active._clusterer import _numbered
-from linkwise.active._judges import Judges
 from linkwise.active._placing import placed
+from linkwise.search import Committee
 
 
 def known_of(groups):
@@ -34,20 +34,22 @@ def known_of(groups):
     return known
 
 
-def judges_of(labels, known, places=None):
+def committee_of(labels, known, places=None):
     labels = np.asarray(labels)
     places = np.arange(labels.shape[1]) if places is None else np.asarray(places)
-    return Judges(labels, places, np.ones(len(labels)), then=known)
+    k, even = int(labels.max(initial=0)) + 1, np.ones(len(labels))
+    committee = Committee(labels, 0 * even, 0, k, evenness=even, places=places)
+    return committee.since(known.as_groups())
 
 
-def expected_by_loops(judges, groups, features):
+def expected_by_loops(committee, groups, features):
     """Return the sum of what committee and forest expect, row by row."""
     n_rows, k = len(features), len(groups)
     found = np.zeros((n_rows, k))
-    heavy = judges.weights >= 1e-3 * judges.weights.max()
+    heavy = committee.weights >= 1e-3 * committee.weights.max()
     for row in range(n_rows):
         for labels, weight in zip(
-            judges.labels[heavy], judges.weights[heavy], strict=True
+            committee.labels[heavy], committee.weights[heavy], strict=True
         ):
             # Each group counts as much as one of the mean size does.
             n_mean = sum(map(len, groups)) / k
@@ -58,7 +60,7 @@ def expected_by_loops(judges, groups, features):
                 ]
             )
             found[row] += weight * counts / counts.sum()
-        found[row] /= judges.weights[heavy].sum()
+        found[row] /= committee.weights[heavy].sum()
     rows = np.concatenate(groups)
     group = np.concatenate([np.full(len(own), at) for at, own in enumerate(groups)])
     balance = "balanced_subsample"
@@ -76,9 +78,9 @@ def test_rows_go_where_committee_and_forest_together_expect_them(seed, k):
     groups = [rows[9 * at : 9 * at + 3 + 2 * at].tolist() for at in range(k)]
     labels = rng.integers(k, size=(5, 30))
     known = known_of(groups)
-    judges = judges_of(labels, known)
-    found = placed(labels[0], judges, known, features, k)
-    expected = expected_by_loops(judges, groups, features)
+    committee = committee_of(labels, known)
+    found = placed(labels[0], committee, known, features, k)
+    expected = expected_by_loops(committee, groups, features)
     if found is None:
         assert len(np.unique(expected.argmax(axis=1))) < k
     else:
@@ -95,15 +97,15 @@ MIXED = np.tile([[0, 1]], (3, 8))
 
 def test_the_forest_decides_where_the_committee_knows_nothing():
     known = known_of([[0, 1, 2, 3], [8, 9, 10, 11]])
-    found = placed(MIXED[0], judges_of(MIXED, known), known, COLUMNS, 2)
+    found = placed(MIXED[0], committee_of(MIXED, known), known, COLUMNS, 2)
     assert found.labels.tolist() == SIDES.tolist()
 
 
 def test_the_committee_decides_where_the_forest_knows_nothing():
     known = known_of([[0, 1, 2, 3], [8, 9, 10, 11]])
     alike = np.zeros((16, 1))
-    judges = judges_of([SIDES, SIDES, MIXED[0]], known)
-    found = placed(MIXED[0], judges, known, alike, 2)
+    committee = committee_of([SIDES, SIDES, MIXED[0]], known)
+    found = placed(MIXED[0], committee, known, alike, 2)
     assert found.labels.tolist() == SIDES.tolist()
 
 
@@ -116,7 +118,7 @@ def test_the_committee_decides_where_the_forest_knows_nothing():
 )
 def test_labels_of_the_fit_stay_while_a_cluster_is_hardly_known(groups):
     known = known_of(groups)
-    assert placed(MIXED[0], judges_of(MIXED, known), known, COLUMNS, 2) is None
+    assert placed(MIXED[0], committee_of(MIXED, known), known, COLUMNS, 2) is None
 
 
 def test_a_row_that_came_early_is_in_nobodys_way():
@@ -130,30 +132,30 @@ def test_a_row_that_came_early_is_in_nobodys_way():
     for i, j in ((0, 8), (0, 4), (4, 8)):
         known.add(Answer(i, j, False, -1))
     thirds = np.repeat([0, 2, 1], [4, 4, 8])
-    found = placed(MIXED[0], judges_of([thirds] * 2, known), known, COLUMNS, 3)
+    found = placed(MIXED[0], committee_of([thirds] * 2, known), known, COLUMNS, 3)
     assert adjusted_rand_score(found.labels[:15], thirds[:15]) == 1.0
 
 
 def test_more_groups_than_clusters_are_left_to_the_fit():
     known = known_of([[0, 1, 2], [3, 4, 5], [8, 9, 10]])
-    assert placed(MIXED[0], judges_of(MIXED, known), known, COLUMNS, 2) is None
+    assert placed(MIXED[0], committee_of(MIXED, known), known, COLUMNS, 2) is None
 
 
 def test_no_cluster_is_lost():
     known = known_of([[0, 1, 2], [3, 4, 5, 6, 7, 8, 9, 10, 11]])
     alike = np.zeros((16, 1))
-    judges = judges_of(np.zeros((3, 16), dtype=int), known)
-    assert placed(MIXED[0], judges, known, alike, 2) is None
+    committee = committee_of(np.zeros((3, 16), dtype=int), known)
+    assert placed(MIXED[0], committee, known, alike, 2) is None
 
 
 def test_rows_that_no_judge_sees_are_taken_by_the_clusters_of_the_fit():
     known = known_of([[0, 1, 2, 3], [8, 9, 10, 11]])
     alike = np.zeros((16, 1))
     places = np.where(np.isin(np.arange(16), [4, 5, 14, 15]), -1, np.arange(16))
-    judges = judges_of([SIDES, SIDES, SIDES], known, places)
+    committee = committee_of([SIDES, SIDES, SIDES], known, places)
     labels = SIDES.copy()
     labels[[4, 15]] = [1, 0]
-    found = placed(labels, judges, known, alike, 2)
+    found = placed(labels, committee, known, alike, 2)
     assert found.labels[[4, 5, 14, 15]].tolist() == [1, 0, 1, 0]
     assert found.labels[6:14].tolist() == SIDES[6:14].tolist()
 
@@ -164,8 +166,8 @@ def test_rows_far_from_all_clusters_stay_out():
     labels[[0, 15]] = -1
     places = np.arange(16)
     places[15] = -1
-    judges = judges_of([SIDES, SIDES], known, places)
-    found = placed(labels, judges, known, COLUMNS, 2)
+    committee = committee_of([SIDES, SIDES], known, places)
+    found = placed(labels, committee, known, COLUMNS, 2)
     assert np.flatnonzero(found.labels < 0).tolist() == [0, 15]
     assert found.labels[1:15].tolist() == SIDES[1:15].tolist()
 

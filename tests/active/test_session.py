@@ -8,6 +8,7 @@ import sys
 import tempfile
 import tracemalloc
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
@@ -34,6 +36,9 @@ from linkwise.active._state import replay
 
 X, Y = make_blobs(45, centers=3, random_state=0)
 FIXED = ConstrainedKernelKMeans(3, random_state=0)
+needs_callbacks = pytest.mark.skipif(
+    find_spec("sklearn.callback") is None, reason="from scikit-learn 1.9 on"
+)
 
 
 def session_of(**options):
@@ -473,14 +478,11 @@ class TestFitInAnotherThread:
         run(session, Truth(Y), 6, fit_every=100)
         fitting = session.prepare_fit()
         session.tell((0, 44), "unsure")
-        seen = []
-        fitting.run(lambda n: seen.append(n) or True)
-        assert seen == list(range(1, len(seen) + 1)) and len(seen) >= 20
-        assert fitting.model.n_jobs is None
+        fitting.run()
         session.finish_fit(fitting)
         event = session.log.events[-1]
         assert event["event"] == "fit" and event["at"] == len(session.log.events) - 2
-        weights = session._judges.weights
+        weights = session._fitter.committee.weights
         session.close()
         again = Session(X, model, log=session.log.path)
         again.waits_for_fits = False
@@ -489,7 +491,7 @@ class TestFitInAnotherThread:
         assert not earlier.is_new
         again.finish_fit(earlier.run())
         assert len(again.log.events) == len(session.log.events)
-        np.testing.assert_array_equal(again._judges.weights, weights)
+        np.testing.assert_array_equal(again._fitter.committee.weights, weights)
         again.close()
 
     def test_what_is_said_after_a_restart_is_in_the_next_fit(self, tmp_path):
@@ -501,12 +503,59 @@ class TestFitInAnotherThread:
             again.merge(*np.unique(again.labels_)[:2].tolist())
             assert again.prepare_fit().is_new
 
+    @needs_callbacks
+    @pytest.mark.parametrize("is_step", [False, True])
+    def test_it_tells_of_every_candidate(self, is_step):
+        model = KernelCSC(3, n_candidates=20, random_state=0)
+        model = make_pipeline(StandardScaler(), model) if is_step else model
+        session = Session(X, model)
+        session.tell((0, 1), "same")
+        seen = []
+        found = session.prepare_fit().run(lambda n: seen.append(n) or True)
+        assert seen == list(range(1, 21))
+        last = found.model[-1] if is_step else found.model
+        assert not hasattr(last, "_skl_callbacks")
+        np.testing.assert_array_equal(found.labels, session.prepare_fit().run().labels)
+
+    @needs_callbacks
     def test_it_can_be_given_up(self):
         session = Session(X, KernelCSC(3, n_candidates=20, random_state=0))
         session.tell((0, 1), "same")
         with pytest.raises(FitStopped):
             session.prepare_fit().run(lambda n: n < 3)
         assert not session.is_fitted
+
+    @needs_callbacks
+    def test_callbacks_of_the_estimator_are_told_as_well(self):
+        ended = []
+
+        class Own:
+            setup = teardown = on_fit_task_begin = lambda self, estimator, context: None
+
+            def on_fit_task_end(self, estimator, context):
+                ended.append(context.task_name)
+
+        own = Own()
+        model = KernelCSC(3, n_candidates=20, random_state=0).set_callbacks(own)
+        session = Session(X, model)
+        session.tell((0, 1), "same")
+        found = session.prepare_fit().run(lambda n: True)
+        assert ended == ["candidate"] * 20 + ["fit"]
+        assert found.model._skl_callbacks == [own]
+
+    def test_an_estimator_of_others_keeps_its_jobs(self):
+        class Other(BaseEstimator):
+            def __init__(self, n_clusters=2, n_jobs=None):
+                self.n_clusters, self.n_jobs = n_clusters, n_jobs
+
+            def fit(self, X, constraints=None):
+                assert self.n_jobs is None
+                self.labels_ = np.arange(len(X)) % self.n_clusters
+                return self
+
+        session = Session(X, Other(3))
+        session.finish_fit(session.prepare_fit().run(lambda n: True))
+        assert len(np.unique(session.labels_)) == 3
 
 
 class TestCorrectionsThatStay:
@@ -631,8 +680,8 @@ class TestFit:
         assert np.isnan(run(session_of(), Truth(Y), 5).doubt()).all()
 
     def test_of_many_rows_some_stand_for_all(self, monkeypatch):
-        monkeypatch.setattr("linkwise.active._clusters._MANY_ROWS", 40)
-        monkeypatch.setattr("linkwise.active._clusters._WORKING_ROWS", 10)
+        monkeypatch.setattr("linkwise.active._fitter._MANY_ROWS", 40)
+        monkeypatch.setattr("linkwise.active._fitter._WORKING_ROWS", 10)
         model = KernelCSC(3, n_candidates=20, random_state=0)
         session = run(Session(X, model), Truth(Y), 40, fit_every=10)
         assert session.model_.approximation_ == "working_set"
@@ -1068,7 +1117,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def the_log_tells_it_all(self):
         session = self.session
-        again = replay(session.log.events, len(session.ids), session._row_of)
+        again = replay(session.log.events, len(session.ids), session._record.row_of)
         live = session._state
         assert again.answers == live.answers and again.unsure == live.unsure
         assert again.derived == live.derived and again.conflicts == live.conflicts

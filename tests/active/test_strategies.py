@@ -62,7 +62,7 @@ def test_only_askable_rows_are_asked_about_whatever_pairs_are_known(strategy, wr
 def test_groups_that_cannot_be_asked_about_cost_no_questions():
     askable = np.arange(0, 60, 2)
     plain = Session(X, FIXED, askable=askable, checks=False)
-    first = int(plain._rows[0])
+    first = int(plain._asker.view.rows[0])
     outside = [np.flatnonzero(Y[1::2] == c)[0] * 2 + 1 for c in set(Y) - {Y[first]}]
     known = Constraints([], list(combinations([first, *outside], 2)))
     told = Session(X, FIXED, askable=askable, checks=False, constraints=known)
@@ -129,7 +129,7 @@ def test_no_answer_of_a_batch_settles_another(strategy):
 def replayed(session):
     from linkwise.active._state import replay
 
-    return replay(session.log.events, len(session.ids), session._row_of).known
+    return replay(session.log.events, len(session.ids), session._record.row_of).known
 
 
 def test_the_same_events_give_the_same_questions(strategy, tmp_path):
@@ -150,6 +150,21 @@ def test_neighbourhoods_find_the_classes():
     assert session.status().n_groups == 4
 
 
+def test_the_state_is_viewed_once_for_each_revision():
+    session = fitted("neighbourhoods", 20)
+    view, question = session._asker.view, session.ask()
+    assert session.ask() == question
+    session.status(), session.beliefs(), session.ask(3)
+    assert session._asker.view is view
+    session.tell(question, "unsure")
+    later = session._asker.view
+    assert later is not view and tuple(sorted(question[:2])) in later.closed
+    session.undo()
+    assert session._asker.view is not later and session.ask()[:2] == question[:2]
+    session.fit()
+    assert session._asker.view.committee is not view.committee
+
+
 def test_nearest_asks_across_clusters():
     session = fitted("nearest", 20, checks=False)
     for question in session.ask(5):
@@ -160,7 +175,7 @@ def test_members_are_compared_with_the_largest_group_of_their_cluster():
     session = fitted("members", 40, checks=False)
     known, labels = session._state.known, session.labels_
     sizes = np.array([len(known.members(known.group_of(r))) for r in range(len(X))])
-    found = session.strategy.select(session._view(), 20)
+    found = session.strategy.select(session._asker.view, 20)
     assert found
     for i, j in found:
         assert labels[i] == labels[j] and sizes[j] == sizes[labels == labels[j]].max()
@@ -170,7 +185,7 @@ def test_members_are_compared_with_the_largest_group_of_their_cluster():
 def test_far_rows_and_rows_of_others_are_no_members():
     session = fitted("members", 12, checks=False, askable=np.arange(40))
     session.tell(Constraints([(50, 51), (51, 52), (52, 53)], []))
-    view = session._view()
+    view = session._asker.view
     # Rows that may not be asked about are the largest group of a cluster.
     view.labels = np.where(np.arange(60) < 30, 0, -1)
     view.labels[50:54] = 0

@@ -366,7 +366,7 @@ class TestFits:
         assert page.desk.worker.wait(60)
         before = page.desk.session.labels_
         monkeypatch.setattr(
-            "linkwise.active._fitting.Judges.of",
+            "linkwise.active._fitting.committee_of",
             lambda *_: (_ for _ in ()).throw(MemoryError("no room")),
         )
         page.send("fit")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwise.search import Committee, matched
+from linkwise.search import Committee, KnownGroups, matched
 
 SEEDS = st.integers(0, 10**6)
 quick = settings(deadline=None, max_examples=30)
@@ -104,6 +104,41 @@ class TestCommittee:
         labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
         committee = Committee(labels, np.array([0.2, np.nan]), 5.0, 2)
         assert committee.central() == 0 and committee.weights[1] == 0.0
+
+
+class TestWhatIsKnownLater:
+    @quick
+    @given(SEEDS, st.integers(1, 7))
+    def test_the_best_are_the_heaviest_with_the_same_ratios(self, seed, n_members):
+        committee = replace(draw(seed, weighted=True), handicap=np.arange(7.0))
+        best = committee.best(n_members)
+        heaviest = np.sort(committee.weights)[::-1][:n_members]
+        np.testing.assert_allclose(best.weights, heaviest / heaviest.sum())
+
+    @quick
+    @given(SEEDS)
+    def test_p_same_is_the_weight_of_those_that_put_rows_together(self, seed):
+        committee = draw(seed)
+        places = np.array([3, -1, 0, 7])
+        seen = replace(committee, places=places)
+        i, j = np.array([0, 0, 2]), np.array([2, 3, 1])
+        found = seen.p_same(i, j)
+        for at, (a, b) in enumerate(zip(places[i], places[j], strict=True)):
+            if b < 0:
+                assert np.isnan(found[at])
+            else:
+                together = committee.labels[:, a] == committee.labels[:, b]
+                assert found[at] == pytest.approx(committee.weights[together].sum())
+
+    def test_reweighted_members_are_the_same_and_the_old_committee_stays(self):
+        committee = draw(0)
+        before = committee.weights.copy()
+        known = KnownGroups([[0, 1, 2], [3, 4]], [(0, 1)])
+        found = committee.reweighted(known)
+        assert found.labels is committee.labels
+        np.testing.assert_array_equal(committee.weights, before)
+        assert known.n_pairs == 10 and found.n_pairs == 5
+        np.testing.assert_array_equal(committee.held(known).counts / 10, found.scores)
 
 
 @quick

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from linkwise.search import KnownGroups
+
 
 class Answer(NamedTuple):
     """One pair of rows and what was said about it."""
@@ -71,6 +73,13 @@ class Known:
         if a != b:
             self._join(a, b)
 
+    def learn(self, i: int, j: int, is_same: bool, event: int = -1) -> bool:
+        """Take an answer unless it contradicts others; tell whether it was taken."""
+        is_taken = self.relation(i, j) in (None, is_same)
+        if is_taken:
+            self.add(Answer(i, j, is_same, event))
+        return is_taken
+
     def _join(self, a: int, b: int) -> None:
         if len(self._members[a]) < len(self._members[b]):
             a, b = b, a
@@ -92,15 +101,16 @@ class Known:
         found._apart = {row: list(of) for row, of in self._apart.items()}
         return found
 
-    def pairs(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield every pair of rows of which it is known whether they are the same."""
-        for group, rows in self._members.items():
-            for at, row in enumerate(rows):
-                yield from ((row, other, True) for other in rows[:at])
-            for other in self._differs[group]:
-                if other < group:
-                    for row in rows:
-                        yield from ((row, of, False) for of in self._members[other])
+    def as_groups(self) -> KnownGroups:
+        """Return the groups as a committee is judged by them."""
+        place = {group: at for at, group in enumerate(self._members)}
+        apart = [
+            (at, place[other])
+            for group, at in place.items()
+            for other in self._differs[group]
+            if at < place[other]
+        ]
+        return KnownGroups(list(self._members.values()), apart)
 
     def chain(self, i: int, j: int) -> list[Answer]:
         """Return the fewest answers from which the relation of two rows follows."""

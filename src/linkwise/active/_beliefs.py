@@ -1,20 +1,12 @@
 """How far answers are believed, and which of them are asked again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 
-from linkwise.active._answers import Answer
-from linkwise.active._judges import LEAST
 from linkwise.active._state import State, pair
-from linkwise.active._strategies import (
-    View,
-    likeness,
-    members,
-    neighbourhoods,
-    open_hoods,
-    settled_groups,
-)
+from linkwise.active._strategies import View, likeness
+from linkwise.search import Committee
 
 Pairs = list[tuple[int, int]]
 
@@ -22,6 +14,8 @@ Pairs = list[tuple[int, int]]
 _RIGHT_FOR_ONE = 10
 # How probable it is to be wrong, at the least, for an answer to be asked again.
 _WORTH_AGAIN = 0.1
+# Least probability of an answer: any answer may be wrong.
+_LEAST = 0.02
 # Share of wrong answers that is taken into account, at the most.
 _MAX_WRONG = 0.3
 
@@ -31,43 +25,51 @@ def p_of(view: View, i: int, j: int) -> float:
 
     The second is part of a neighbourhood, or else only they are compared.
     """
-    if view.judges is None:
+    if view.committee is None:
         return float("nan")
     group = view.known.group_of(j)
-    hoods, groups = settled_groups(view)
-    left = open_hoods(view, view.known.group_of(i), hoods)
+    left = view.open_hoods(view.known.group_of(i))
     if group not in left or len(left) < 2:
-        return float(view.judges.p_same(np.array([i]), np.array([j]))[0])
-    inside = [groups[hoods.index(hood)] for hood in left]
-    shares = view.judges.shares(np.array([i]), inside)
-    return float(np.clip(shares[0, left.index(group)], LEAST, 1.0 - LEAST))
+        return _p_of_rows(view.committee, i, j)
+    inside = [view.settled[hood] for hood in left]
+    shares = view.committee.shares(np.array([i]), inside)
+    return _bounded(float(shares[0, left.index(group)]))
 
 
-def beliefs_of(view: View, answers: Mapping[int, Answer]) -> dict[int, float]:
+def _p_of_rows(committee: Committee, i: int, j: int) -> float:
+    """Return how probable members hold it that two rows are together, or NaN."""
+    return _bounded(float(committee.p_same(np.array([i]), np.array([j]))[0]))
+
+
+def _bounded(p: float) -> float:
+    """Return a probability that is never quite certain; NaN stays."""
+    return min(max(p, _LEAST), 1.0 - _LEAST)
+
+
+def beliefs_of(view: View) -> dict[int, float]:
     """Return how probable the committee holds each answer, by event.
 
     Of its two rows, the one with more answers is taken to be where they put it.
     """
-    if view.judges is None or not answers:
+    if view.committee is None or not view.answers:
         return {}
-    hoods, groups = settled_groups(view)
+    groups = list(view.settled.values())
     place = {row: at for at, group in enumerate(groups) for row in group}
     counts: dict[int, int] = {}
-    for answer in answers.values():
+    for answer in view.answers.values():
         for row in (answer.i, answer.j):
             counts[row] = counts.get(row, 0) + 1
     rows = np.array(list(counts))
     at = dict(zip(counts, range(len(rows)), strict=True))
-    shares = view.judges.shares(rows, groups) if len(hoods) > 1 else None
+    shares = view.committee.shares(rows, groups) if len(groups) > 1 else None
     found = {}
-    for event, (i, j, is_same, _) in answers.items():
+    for event, (i, j, is_same, _) in view.answers.items():
         row, anchor = (i, j) if counts[i] <= counts[j] else (j, i)
         if shares is not None and anchor in place:
-            p = float(shares[at[row], place[anchor]])
+            p = _bounded(float(shares[at[row], place[anchor]]))
         else:
-            p = float(view.judges.p_same(np.array([i]), np.array([j]))[0])
+            p = _p_of_rows(view.committee, i, j)
         if not np.isnan(p):
-            p = min(max(p, LEAST), 1.0 - LEAST)
             found[event] = p if is_same else 1.0 - p
     return found
 
@@ -96,25 +98,24 @@ def worth_again(state: State, beliefs: Mapping[int, float]) -> int | None:
     return worst if p_wrong >= _WORTH_AGAIN else None
 
 
-def unproved(view: View, state: State, answers: Mapping[int, Answer]) -> Pairs:
+def unproved(view: View, doubted: Set[tuple[int, int]]) -> Pairs:
     """Return a pair whose answer proves that a neighbourhood is one of its own.
 
     One wrong answer is enough to make a class two neighbourhoods, between which all its
     further rows are torn. That they differ is to be said of other rows as well, for
     each once, with the neighbourhood that is most like it.
     """
-    hoods, _ = neighbourhoods(view)
-    place = {row: at for at, hood in enumerate(hoods) for row in members(view, hood)}
-    told = {pair(answer.i, answer.j) for answer in answers.values()}
-    told |= view.closed | state.doubted
-    n_told = np.zeros((len(hoods), len(hoods)), dtype=int)
-    for i, j, is_same, _ in answers.values():
+    groups = [view.known.members(hood) for hood in view.hoods]
+    place = {row: at for at, group in enumerate(groups) for row in group}
+    told = {pair(answer.i, answer.j) for answer in view.answers.values()}
+    told |= view.closed | doubted
+    n_told = np.zeros((len(groups), len(groups)), dtype=int)
+    for i, j, is_same, _ in view.answers.values():
         if not is_same and i in place and j in place:
             n_told[place[i], place[j]] += 1
             n_told[place[j], place[i]] += 1
-    groups = [members(view, hood) for hood in hoods]
     askable = [[row for row in group if view.is_askable[row]] for group in groups]
-    for at in range(1, len(hoods)):
+    for at in range(1, len(groups)):
         if len(groups[at]) > 1 and askable[at] and n_told[at].max() < 2:
             row = askable[at][-1]
             for other in likeness(view, [row], groups).tolist():

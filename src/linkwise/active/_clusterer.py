@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from linkwise._typing import IntArray
-from linkwise.active._fitting import last_step
+from linkwise.active._committee import last_step
 from linkwise.active._oracles import run
 from linkwise.active._session import Session
 from linkwise.constraints import Constraints

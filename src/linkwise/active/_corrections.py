@@ -1,115 +1,102 @@
 """Corrections of whole clusters, kept as the pairs that they stand for."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkwise._typing import IntArray
+from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
 from linkwise.active._state import State, relabelled
-from linkwise.active._strategies import nearest
+from linkwise.active._strategies import medoid, nearest
+
+Pairs = list[tuple[int, int, bool]]
 
 # Members by which a cluster that is right is tied together.
 _N_TIED = 5
 
 
-class Corrections:
-    """What a person does to clusters. Answers about single pairs are stronger."""
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters that a person corrects, and the pairs that corrections stand for."""
 
-    def merge(self: Any, *clusters: int) -> int:
-        """Make clusters one, which keeps the first id; return that.
+    state: State
+    features: FloatArray
 
-        Earlier answers by which the clusters differ no longer count; ``history`` calls
-        them "merged", and ``undo`` brings them back. Later answers count.
-        """
-        self._check_clusters(clusters)
+    def merged(self, clusters: Sequence[int]) -> Pairs:
+        """Return the pairs by which clusters are one."""
+        medoids = [medoid(self.features, self.members(c)) for c in clusters]
         if len(set(clusters)) < 2:
-            raise ValueError(f"merge{clusters}: it takes two clusters or more.")
-        medoids = [self._medoid(self._members(c)) for c in clusters]
+            raise ValueError(f"merge{tuple(clusters)}: it takes two clusters or more.")
         pairs = [(medoids[0], other, True) for other in medoids[1:]]
         known = self._largest_groups(clusters)
-        pairs += [(known[0], other, True) for other in known[1:]]
-        listed = [int(c) for c in clusters]
-        self._correct("merge", pairs, clusters=listed, to=listed[0])
-        return listed[0]
+        return pairs + [(known[0], other, True) for other in known[1:]]
 
-    def split(self: Any, cluster: int, rows: Sequence[Any]) -> int:
-        """Take rows out of a cluster, into a new one; return its id."""
-        chosen = self._check_rows(rows)
-        inside = self._members(cluster)
-        rest = np.setdiff1d(inside, chosen)
-        if len(rest) == 0 or not np.isin(chosen, inside).all():
+    def split(self, cluster: int, rows: IntArray) -> Pairs:
+        """Return the pairs by which rows of a cluster are one of their own."""
+        inside = self.members(cluster)
+        rest = np.setdiff1d(inside, rows)
+        if len(rest) == 0 or not np.isin(rows, inside).all():
             raise ValueError(
                 f"rows must be some, and not all, of the rows of cluster {cluster}."
             )
-        medoid = self._medoid(chosen)
-        pairs = [(medoid, self._medoid(rest), False)]
-        pairs += [(medoid, int(row), True) for row in chosen if row != medoid]
-        new = self._state.next_id
-        self._correct("split", pairs, rows=self._names(chosen), to=new)
-        return int(new)
+        middle = medoid(self.features, rows)
+        pairs = [(middle, medoid(self.features, rest), False)]
+        return pairs + [(middle, row, True) for row in rows.tolist() if row != middle]
 
-    def move(self: Any, rows: Sequence[Any], to: int) -> None:
-        """Put rows into another cluster."""
-        chosen = self._check_rows(rows)
-        target = self._medoid(self._members(to))
-        labels = self._state.labels
-        left = {
-            c: self._medoid(np.setdiff1d(np.flatnonzero(labels == c), chosen))
-            for c in np.unique(labels[chosen]).tolist()
-            if c != to and c >= 0
-        }
+    def moved(self, rows: IntArray, to: int) -> Pairs:
+        """Return the pairs by which rows are in another cluster."""
+        target = medoid(self.features, self.members(to))
+        labels = self.labels
+        left = {}
+        for cluster in np.unique(labels[rows]).tolist():
+            rest = np.setdiff1d(np.flatnonzero(labels == cluster), rows)
+            if cluster not in (to, -1) and len(rest) > 0:
+                left[cluster] = medoid(self.features, rest)
         pairs = []
-        for row in chosen.tolist():
-            if row == target:
-                continue
-            pairs.append((row, target, True))
-            source = left.get(int(labels[row]))
-            if source is not None:
-                pairs.append((row, source, False))
-        self._correct("move", pairs, rows=self._names(chosen), to=int(to))
+        for row in rows.tolist():
+            if row != target:
+                pairs.append((row, target, True))
+                if int(labels[row]) in left:
+                    pairs.append((row, left[int(labels[row])], False))
+        return pairs
 
-    def confirm(self: Any, cluster: int, *, complete: bool = False) -> None:
-        """Say that a cluster is right, and ``complete`` if nothing is missing."""
-        inside = self._members(cluster)
-        medoid = self._medoid(inside)
-        far = nearest(self._features, inside, [medoid])
+    def confirmed(self, cluster: int, complete: bool) -> Pairs:
+        """Return the pairs by which a cluster is right, and perhaps complete."""
+        inside = self.members(cluster)
+        middle = medoid(self.features, inside)
+        far = nearest(self.features, inside, [middle])
         tied = inside[np.argsort(-far, kind="stable")[:_N_TIED]]
-        pairs = [(medoid, int(row), True) for row in tied if row != medoid]
-        if complete:
-            labels = self._state.labels
-            for other in np.unique(labels[labels >= 0]):
-                if other != cluster:
-                    rows = self._members(other)
-                    at = nearest(self._features, rows, [medoid]).argmin()
-                    pairs.append((medoid, int(rows[at]), False))
-        self._correct("confirm", pairs, cluster=int(cluster))
+        pairs = [(middle, row, True) for row in tied.tolist() if row != middle]
+        for other in self._there() if complete else ():
+            if other != cluster:
+                rows = self.members(other)
+                at = nearest(self.features, rows, [middle]).argmin()
+                pairs.append((middle, int(rows[at]), False))
+        return pairs
 
-    def rename(self: Any, cluster: int, name: str) -> None:
-        """Give a cluster a name."""
-        self._check_clusters([cluster])
-        self._do(event="rename", cluster=int(cluster), name=str(name))
+    @property
+    def labels(self) -> IntArray:
+        """Cluster of each row."""
+        if self.state.labels is None:
+            raise ValueError("There are no clusters yet: call fit first.")
+        return self.state.labels
 
-    def _correct(self: Any, event: str, pairs: Any, **what: Any) -> None:
-        named = [(self._name(i), self._name(j), s) for i, j, s in pairs]
-        self._do(event=event, pairs=named, **what)
+    def members(self, cluster: int) -> IntArray:
+        """Return the rows of a cluster."""
+        there = self._there()
+        if cluster not in there:
+            listed = ", ".join(map(str, there))
+            raise ValueError(f"There is no cluster {cluster!r}; there are {listed}.")
+        return np.flatnonzero(self.labels == cluster)
 
-    def _members(self: Any, cluster: int) -> IntArray:
-        self._check_clusters([cluster])
-        return np.flatnonzero(self._state.labels == cluster)
+    def _there(self) -> list[int]:
+        return list(np.unique(self.labels[self.labels >= 0]).tolist())
 
-    def _medoid(self: Any, rows: IntArray) -> Any:
-        """Return the row nearest to the mean of some rows."""
-        if len(rows) == 0:
-            return None
-        points = self._features[rows]
-        far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-        return int(rows[far.argmin()])
-
-    def _largest_groups(self: Any, clusters: Sequence[int]) -> list[int]:
+    def _largest_groups(self, clusters: Sequence[int]) -> list[int]:
         """Return a row of the largest group of known rows in each cluster."""
-        state = self._state
+        state = self.state
         found = {
             cluster: group
             for group, cluster in sorted(
@@ -118,32 +105,6 @@ class Corrections:
             )
         }
         return [found[cluster] for cluster in clusters if cluster in found]
-
-    def _names(self: Any, rows: IntArray) -> list[Any]:
-        return [self._name(row) for row in rows.tolist()]
-
-    def _check_clusters(self: Any, clusters: Sequence[int]) -> None:
-        labels = self._state.labels
-        if labels is None:
-            raise ValueError("There are no clusters yet: call fit first.")
-        there = np.unique(labels[labels >= 0]).tolist()
-        for cluster in clusters:
-            if cluster not in there:
-                listed = ", ".join(map(str, there))
-                raise ValueError(
-                    f"There is no cluster {cluster!r}; there are {listed}."
-                )
-
-    def _check_rows(self: Any, rows: Sequence[Any]) -> IntArray:
-        found = []
-        for name in rows:
-            name = name.item() if isinstance(name, np.generic) else name
-            if name not in self._row_of:
-                raise ValueError(f"There is no row {name!r}.")
-            found.append(self._row_of[name])
-        if not found:
-            raise ValueError("rows is empty: name at least one row.")
-        return np.unique(found)
 
 
 def with_merges(state: State) -> Known:
@@ -163,15 +124,11 @@ def consistent_derived(state: State) -> list[tuple[int, int, bool]]:
     if not state.derived:
         return []
     known = Known()
-    for number, (i, j, is_same) in state.answers.items():
-        if is_same is not None and known.relation(i, j) in (None, is_same):
-            known.add(Answer(i, j, is_same, number))
-    found = []
-    for i, j, is_same in reversed(state.derived):
-        if i != j and known.relation(i, j) in (None, is_same):
-            known.add(Answer(i, j, is_same, -1))
-            found.append((i, j, is_same))
-    return found
+    for i, j, is_same in state.answers.values():
+        if is_same is not None:
+            known.learn(i, j, is_same)
+    pairs = [own for own in reversed(state.derived) if own[0] != own[1]]
+    return [own for own in pairs if known.learn(*own)]
 
 
 def corrected(state: State, labels: IntArray, n_clusters: int) -> IntArray:

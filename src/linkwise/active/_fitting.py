@@ -1,8 +1,10 @@
 """A fit that another thread can do while answers come."""
 
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,12 @@ from sklearn.utils import get_tags
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
+from linkwise.active._committee import committee_of, last_step
 from linkwise.active._features import is_table
-from linkwise.active._judges import Judges
 from linkwise.active._placing import placed
 from linkwise.constraints import Constraints
-from linkwise.engines import engine_for
 from linkwise.exceptions import ConstraintWarning
+from linkwise.search import Committee
 
 # Answers after which clusters are made anew: the first times, then each so many.
 _FIT_AT = (5, 15)
@@ -48,7 +50,7 @@ class Fitting:
     at: int  # number of events that it knows
     n_more: int = 0  # clusters that corrections had made, less those they had merged
     is_new: bool = True  # else the committee of an earlier run is made again
-    judges: Judges | None = field(default=None, init=False)
+    committee: Committee | None = field(default=None, init=False)
     labels: Any = field(default=None, init=False)  # clusters of the rows
     doubt: Any = field(default=None, init=False)  # of each row, None if nobody knows
 
@@ -59,25 +61,17 @@ class Fitting:
         ----------
         go_on : callable, optional
             Told the number of candidates tried so far; if it returns False, the fit
-            is given up with ``FitStopped``.
+            is given up with ``FitStopped``. It is called from scikit-learn 1.9 on,
+            which has callbacks.
         """
         last = last_step(self.model)
-        is_watched = go_on is not None and "n_jobs" in last.get_params()
-        n_jobs = last.n_jobs if is_watched else None
-        if is_watched:
-            last.set_params(n_jobs=_Watched(n_jobs, go_on))
         name = "constraints"
         if self.model is not last and not get_config()["enable_metadata_routing"]:
             name = f"{self.model.steps[-1][0]}__constraints"
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConstraintWarning)
-                self.model.fit(self.X, **{name: self.constraints})
-        finally:
-            if is_watched:
-                # Who watched the fit is no part of the result.
-                last.set_params(n_jobs=n_jobs)
-        self.judges = Judges.of(self.model, self.features, self.rows, self.known)
+        with _watched(last, go_on), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstraintWarning)
+            self.model.fit(self.X, **{name: self.constraints})
+        self.committee = committee_of(self.model, self.features, self.rows, self.known)
         self.labels = np.asarray(last.labels_)
         self.doubt = getattr(last, "doubt_", None)
         self._place()
@@ -89,7 +83,7 @@ class Fitting:
         Of a pipeline, it is the table that the last step sees.
         """
         last, seen, features = last_step(self.model), self.X, self.features
-        if self.judges is None or get_tags(last).input_tags.pairwise:
+        if self.committee is None or get_tags(last).input_tags.pairwise:
             return
         if self.model is not last:
             seen = features = self.model[:-1].transform(self.X)
@@ -97,7 +91,7 @@ class Fitting:
             return
         found = placed(
             self.labels,
-            self.judges,
+            self.committee,
             self.known,
             np.asarray(features, dtype=np.float32),
             int(last.n_clusters),
@@ -106,24 +100,35 @@ class Fitting:
             self.labels, self.doubt = found
 
 
-class _Watched:
-    """An engine that tells how far it is and can be stopped; results stay the same."""
+@contextmanager
+def _watched(model: Any, go_on: Callable[[int], bool] | None) -> Iterator[None]:
+    """Tell ``go_on`` of each candidate of a fit, where scikit-learn has callbacks."""
+    has_callbacks = find_spec("sklearn.callback") and hasattr(model, "set_callbacks")
+    if go_on is None or not has_callbacks:
+        yield
+        return
+    own = vars(model).get("_skl_callbacks", ())
+    model.set_callbacks(*own, _Progress(go_on))
+    try:
+        yield
+    finally:
+        model.set_callbacks(*own)  # who watched is no part of the result
 
-    def __init__(self, n_jobs: Any, go_on: Any) -> None:
-        self._engine = engine_for(n_jobs)
-        self._go_on = go_on
-        self._n_done = 0
 
-    def map(
-        self, function: Callable[[Any], Any], items: Iterable[Any]
-    ) -> Generator[Any, None, None]:
-        for result in self._engine.map(function, items):
+class _Progress:
+    """A callback of scikit-learn that counts candidates and can give the fit up."""
+
+    def __init__(self, go_on: Callable[[int], bool]) -> None:
+        self._go_on, self._n_done = go_on, 0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing, as at all ends but those of candidates."""
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Count a candidate. Returning True would still make clusters of the best."""
+        if context.max_subtasks == 0:  # not the fit as a whole
             self._n_done += 1
             if not self._go_on(self._n_done):
                 raise FitStopped
-            yield result
-
-
-def last_step(model: Any) -> Any:
-    """Return the estimator that clusters: the last one of a pipeline."""
-    return model[-1] if hasattr(model, "steps") else model

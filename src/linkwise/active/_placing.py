@@ -7,8 +7,8 @@ from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
-from linkwise.active._judges import SMOOTH, Judges, even_weights
 from linkwise.active._strategies import apart
+from linkwise.search import SMOOTH, Committee, even_weights
 
 # Rows of every group of which a forest can learn, at the least.
 _LEAST_ROWS = 3
@@ -25,7 +25,7 @@ class Placed(NamedTuple):
 
 def placed(
     labels: IntArray,
-    judges: Judges,
+    committee: Committee,
     known: Known,
     features: FloatArray,
     n_clusters: int,
@@ -43,8 +43,8 @@ def placed(
     ----------
     labels : ndarray of shape (n_samples,)
         Clusters of the fit; they speak for rows that the committee has not seen.
-    judges : Judges
-        The committee.
+    committee : Committee
+        What the search has left, with the place of each row.
     known : Known
         What follows from the answers.
     features : ndarray of shape (n_samples, n_features)
@@ -68,8 +68,8 @@ def placed(
     groups = [known.members(hood) for hood in hoods]
     rows = np.concatenate(groups)
     group = np.repeat(np.arange(n_clusters), [len(own) for own in groups])
-    expected = judges.shares(np.arange(len(labels)), groups, are_even=True)
-    is_unseen = (judges.places < 0) & (labels >= 0)
+    expected = committee.shares(np.arange(len(labels)), groups, are_even=True)
+    is_unseen = (committee.columns(np.arange(len(labels))) < 0) & (labels >= 0)
     if is_unseen.any():
         shares = _shares_by_labels(labels, rows, group, n_clusters)
         expected[is_unseen] = shares[labels[is_unseen]]

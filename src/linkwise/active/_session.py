@@ -1,9 +1,8 @@
 """A session: it asks about pairs, learns from answers and says when it is enough."""
 
 import os
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Container, Sequence
+from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,34 +11,20 @@ import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.active._answers import Answer, Known
-from linkwise.active._asking import Asking, Question, strategy_of
-from linkwise.active._clusters import Clusters
-from linkwise.active._corrections import Corrections, with_merges
+from linkwise.active._answers import Answer
+from linkwise.active._asking import Asker, Question, is_open, strategy_of
+from linkwise.active._committee import last_step
+from linkwise.active._corrections import Clusters, Pairs
 from linkwise.active._features import as_features, compared
-from linkwise.active._fitting import last_step
+from linkwise.active._fitter import Fitter
+from linkwise.active._fitting import Fitting
 from linkwise.active._history import history_of
-from linkwise.active._judges import Judges
-from linkwise.active._log import SCHEMA, Log, LogError
-from linkwise.active._naming import Naming, check_found
+from linkwise.active._log import Log, LogError
+from linkwise.active._naming import Naming
 from linkwise.active._people import Agreement, agreement_of, answers_of
-from linkwise.active._state import (
-    MEANING,
-    REMOVED,
-    WORDS,
-    State,
-    apply,
-    done_and_undone,
-    pair,
-    replay,
-)
+from linkwise.active._record import Record
+from linkwise.active._state import MEANING, REMOVED, WORDS, State, pair
 from linkwise.active._status import Status, status_of
-from linkwise.active._strategies import (
-    View,
-    apart,
-    inferred,
-    neighbourhoods,
-)
 from linkwise.constraints import Constraints
 
 
@@ -62,7 +47,7 @@ class Told(NamedTuple):
     event: int = -1  # the number of its event
 
 
-class Session(Asking, Clusters, Corrections):
+class Session:
     """Asks about pairs of rows, keeps the answers and clusters with them.
 
     Parameters
@@ -133,11 +118,10 @@ class Session(Asking, Clusters, Corrections):
         random_state: int = 0,
     ) -> None:
         self.ids, self.X_, self.columns_ = as_features(X, id_column, ids)
-        self.estimator = estimator
+        self.estimator, self.checks = estimator, checks
+        self.random_state = random_state
         n_clusters = last_step(estimator).n_clusters
         self.strategy = strategy_of(strategy, self.X_, n_clusters)
-        self.checks = checks
-        self.random_state = random_state
         n_samples = len(self.ids)
         if original is None:
             original = X if isinstance(X, pd.DataFrame) else self.X_
@@ -146,22 +130,23 @@ class Session(Asking, Clusters, Corrections):
                 f"original has {original.shape[0]} rows, and X has {n_samples}."
             )
         are_given = ids is not None or id_column is not None
-        self._naming = Naming(self.ids, are_given, original, log is not None)
-        self._row_of = self._naming.row_of
+        naming = Naming(self.ids, are_given, original, log is not None)
         rng = np.random.default_rng(random_state)
-        self._rows = rng.permutation(_askable(askable, n_samples))
-        self._is_askable = np.isin(np.arange(n_samples), self._rows)
-        self._features = compared(self.X_)
-        self._judges: Judges | None = None
-        self.model_: Any = None
-        self._doubt: Any = None
-        # Whether the committee of an earlier run is made again when it is first
-        # needed. A program that fits in a thread of its own does not wait for it.
-        self.waits_for_fits = True
-        self._signature: dict[str, Any] = {}
+        rows = rng.permutation(_askable(askable, n_samples))
+        #: The rows as they are compared, one column for each column of X or fewer.
+        self.features = compared(self.X_)
         self.log = Log(log)
         try:
-            self._begin()
+            self._record = Record(self.log, naming, self.columns_, random_state)
+            self._fitter = Fitter(
+                self._record,
+                estimator,
+                self.X_,
+                self.features,
+                rows,
+                getattr(self.strategy, "different_weight", 1.0),
+            )
+            self._asker = Asker(self._record, self._fitter, self.strategy, random_state)
             if constraints is not None:
                 self._tell_all(constraints, None, self._told_before())
         except BaseException:
@@ -169,34 +154,14 @@ class Session(Asking, Clusters, Corrections):
             raise
         self._n_opened = len(self.log.events)
 
-    def _begin(self) -> None:
-        """Find the rows of the log, and write down which there are unless it knows."""
-        rows = self._naming.event(self.columns_)
-        known = [e for e in self.log.events if e["event"] in ("session", "rows")]
-        is_known = bool(known) and all(
-            known[-1].get(key) == value for key, value in rows.items()
-        )
-        self.log.events = self._naming.renamed(self.log.events)
-        self._row_of |= self._naming.other_names(self.log.events)
-        self._state = replay(self.log.events, len(self.ids), self._row_of)
-        if not known:
-            seed = self.random_state
-            self._do(event="session", schema=SCHEMA, seed=seed, **rows)
-        elif not is_known:
-            check_found(self.log.path, self.log.events, known[-1], rows)
-            self._do(event="rows", **rows)
+    @property
+    def _state(self) -> State:
+        return self._record.state
 
-    def _write(self, **event: Any) -> int:
-        """Put an event on disk; return its number."""
-        event["time"] = datetime.now(UTC).isoformat(timespec="microseconds")
-        self.log.append({**event, **self._signature})
-        return len(self.log.events) - 1
-
-    @contextmanager
     def signed(
         self, who: str | None = None, attempt: str | None = None
-    ) -> Iterator[None]:
-        """Put a name and the id of a request on all events of the block.
+    ) -> AbstractContextManager[None]:
+        """Put a name and the id of a request on all events of a block.
 
         Parameters
         ----------
@@ -206,24 +171,59 @@ class Session(Asking, Clusters, Corrections):
             Anything unique: by it ``done`` tells whether a request that is sent once
             more was carried out, also after a restart.
         """
-        given = {"who": who, "attempt": attempt}
-        self._signature = {k: v for k, v in given.items() if v is not None}
-        try:
-            yield
-        finally:
-            self._signature = {}
+        return self._record.signed(who, attempt)
 
     def done(self, attempt: str) -> int | None:
         """Return the number of the last event of a request, None if there is none."""
         return self.log.last_of(attempt)
 
-    def _do(self, **event: Any) -> int:
-        """Put an event on disk, then into the state."""
-        number = self._write(**event)
-        apply(self._state, number, event)
-        return number
+    # Questions
 
-    # Questions and answers
+    def ask(self, n: int | None = None) -> Any:
+        """Return the next question, None if nothing is left to ask.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of questions, at least 1; a list is returned then, in which no answer
+            settles another question.
+        """
+        is_number = isinstance(n, int | np.integer) and not isinstance(n, bool)
+        if n is not None:
+            if not (is_number and n >= 1):
+                raise ValueError(f"n={n!r}: it must be a whole number, at least 1.")
+            return self._asker.select(int(n))
+        extra = self._asker.extra() if self.checks else None
+        return extra or next(iter(self._asker.select(1)), None)
+
+    def is_askable(self, i: int, j: int) -> bool:
+        """Tell whether both rows may be asked about."""
+        return self._asker.may_ask(i, j)
+
+    def is_open(self, question: Question) -> bool:
+        """Tell whether the answer to a question is still to be had."""
+        return is_open(self._state, question)
+
+    def recall(self, name: str) -> Question:
+        """Return the question of an id, which an earlier run may have asked.
+
+        Raises
+        ------
+        LookupError
+            If other rows are in the places of those that were asked about.
+        """
+        return self._asker.recall(name)
+
+    def skip(self, question: Question) -> None:
+        """Leave a question out; it does not come again."""
+        i, j = self._record.name(question.i), self._record.name(question.j)
+        self._record.do(event="skip", i=i, j=j)
+
+    def beliefs(self) -> dict[int, float]:
+        """Return how probable the committee holds each answer, by event number."""
+        return self._asker.beliefs()
+
+    # Answers
 
     def tell(
         self,
@@ -271,8 +271,14 @@ class Session(Asking, Clusters, Corrections):
             i, j = question.i, question.j
             kind, p, name = question.kind, question.p_same, question.id
         else:
-            i, j = self._rows_of(question)
-        event = self._answer_of(
+            i, j = self._record.rows_of(question)
+        if name is not None and name in self._state.asked:
+            before, number = self._state.asked[name]
+            if before == WORDS[is_same]:
+                # The same answer to the same question once more.
+                return Told(True, event=number)
+        n_before = self.n_follow
+        number, is_stored = self._store(
             i,
             j,
             is_same,
@@ -282,48 +288,27 @@ class Session(Asking, Clusters, Corrections):
             kind=None if kind == "pair" else kind,
             question=name,
             note=note or None,
+            again=int(name.split(":")[-1]) if name and kind == "again" else None,
         )
-        if kind == "again" and name is not None:
-            event["again"] = int(name.split(":")[-1])
-        if name is not None and name in self._state.asked:
-            if self._state.asked[name][0] == event["answer"]:
-                # The same answer to the same question once more.
-                return Told(True, event=self._state.asked[name][1])
-        before = self._n_implied(i, j)
-        number, is_stored = self._store(i, j, is_same, event)
         if not is_stored:
             return Told(False, 0, self._conflict(number), number)
         if is_same is not None:
-            self._rejudge()
-        return Told(True, self._n_implied(i, j) - before, event=number)
-
-    def _answer_of(
-        self, i: int, j: int, is_same: bool | None, **more: Any
-    ) -> dict[str, Any]:
-        """Return an answer as the log has it, with what else there is."""
-        event = {"i": self._name(i), "j": self._name(j), "answer": WORDS[is_same]}
-        return event | {key: value for key, value in more.items() if value is not None}
+            self._fitter.reweigh()
+        return Told(True, self.n_follow - n_before, event=number)
 
     def _store(
-        self, i: int, j: int, is_same: bool | None, event: dict[str, Any]
+        self, i: int, j: int, is_same: bool | None, **more: Any
     ) -> tuple[int, bool]:
         """Put an answer into the log; return its number, and whether it counts."""
-        relation = self._state.known.relation(i, j)
-        if is_same is not None and relation is not None and relation != is_same:
-            return self._do(event="conflict", **event), False
-        return self._do(event="answer", **event), True
-
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """Put all events of a block on disk at once; none of them if it fails."""
-        try:
-            with self.log.together():
-                yield
-        except BaseException:
-            self._state = replay(self.log.events, len(self.ids), self._row_of)
-            raise
-        finally:
-            self._rejudge()
+        counts = is_same is None or self._state.known.relation(i, j) in (None, is_same)
+        number = self._record.do(
+            event="answer" if counts else "conflict",
+            i=self._record.name(i),
+            j=self._record.name(j),
+            answer=WORDS[is_same],
+            **{key: value for key, value in more.items() if value is not None},
+        )
+        return number, counts
 
     def change(self, event: int, answer: Any) -> Told:
         """Give an earlier answer another meaning, or take it out.
@@ -343,8 +328,8 @@ class Session(Asking, Clusters, Corrections):
             )
         if event not in self._state.answers:
             raise ValueError(f"There is no answer {event!r} that counts.")
-        number = self._do(event="change", of=int(event), answer=answer)
-        self._rejudge()
+        number = self._record.do(event="change", of=int(event), answer=answer)
+        self._fitter.reweigh()
         if number in self._state.conflicts:
             return Told(False, 0, self._conflict(number), number)
         return Told(True, event=number)
@@ -353,7 +338,7 @@ class Session(Asking, Clusters, Corrections):
         """Write something beside an event of ``history``; an empty text removes it."""
         if not 0 <= event < len(self.log.events):
             raise ValueError(f"There is no event {event!r}.")
-        self._do(event="note", of=int(event), text=str(text))
+        self._record.do(event="note", of=int(event), text=str(text))
 
     @property
     def criterion(self) -> str:
@@ -363,61 +348,43 @@ class Session(Asking, Clusters, Corrections):
     def describe(self, criterion: str) -> None:
         """Say what makes two rows belong together."""
         if criterion != self._state.criterion:
-            self._do(event="criterion", text=str(criterion))
+            self._record.do(event="criterion", text=str(criterion))
 
     def _tell_all(
         self, pairs: Constraints, who: str | None, but: Container[Any] = ()
     ) -> Told:
         n_before = self.n_follow
         number, conflict = -1, None
-        with self._together():
+        with self._record.together():
             for ends, weights, is_same in (
                 (pairs.must_link, pairs.must_link_weight, True),
                 (pairs.cannot_link, pairs.cannot_link_weight, False),
             ):
                 for names, own in zip(ends.tolist(), weights.tolist(), strict=True):
-                    i, j = self._rows_of(names)
+                    i, j = self._record.rows_of(names)
                     if pair(i, j) in but:
                         continue
                     weight = None if own == 1.0 else own
-                    event = self._answer_of(i, j, is_same, who=who, weight=weight)
-                    number, is_stored = self._store(i, j, is_same, event)
+                    number, is_stored = self._store(
+                        i, j, is_same, who=who, weight=weight
+                    )
                     if conflict is None and not is_stored:
                         conflict = self._conflict(number)
+        self._fitter.reweigh()
         return Told(conflict is None, self.n_follow - n_before, conflict, number)
 
     def _told_before(self) -> set[tuple[int, int]]:
         """Return the pairs that the log has an answer to, also one taken back."""
         events = [e for e in self.log.events if e["event"] in ("answer", "conflict")]
-        found = (tuple(self._row_of.get(e[side]) for side in "ij") for e in events)
-        return {pair(i, j) for i, j in found if i is not None and j is not None}
-
-    def _n_implied(self, i: int, j: int) -> int:
-        """Return how many pairs follow that have an end in the groups of two rows."""
-        known = self._state.known
-        groups = {known.group_of(i), known.group_of(j)}
-        sizes = {g: len(known.members(g)) for g in groups}
-        inside = sum(size * (size - 1) // 2 for size in sizes.values())
-        between = sum(
-            sizes[g] * len(known.members(other))
-            for g in groups
-            for other in known.different_from(g)
-            if other not in groups or other > g
+        found = (
+            tuple(self._record.row_of.get(e[side]) for side in "ij") for e in events
         )
-        return inside + between
+        return {pair(i, j) for i, j in found if i is not None and j is not None}
 
     @property
     def n_follow(self) -> int:
         """Number of pairs whose answer is known, or follows from others."""
-        known = self._state.known
-        sizes = {group: len(known.members(group)) for group in known.groups()}
-        inside = sum(size * (size - 1) // 2 for size in sizes.values())
-        return inside + sum(
-            size * sizes[other]
-            for group, size in sizes.items()
-            for other in known.different_from(group)
-            if other > group
-        )
+        return self._state.known.as_groups().n_pairs
 
     # Contradictions
 
@@ -461,10 +428,10 @@ class Session(Asking, Clusters, Corrections):
             said = WORDS[not wrong.is_same] if choice == "that" else "unsure"
             changes = [(wrong.event, said)]
         keep = choice == "that"
-        self._do(
+        self._record.do(
             event="resolve", of=conflict.id, choice=choice, changes=changes, keep=keep
         )
-        self._rejudge()
+        self._fitter.reweigh()
 
     def weakest(self, conflict: Conflict) -> Answer:
         """Return the answer of a chain that is believed least."""
@@ -495,18 +462,21 @@ class Session(Asking, Clusters, Corrections):
             (``conflicts``), that were here ``before``, and whose rows are ``lost``.
         """
         counts = dict.fromkeys(("taken", "conflicts", "before", "lost"), 0)
-        with self._together():
-            for attempt, i_name, j_name, answer, who in answers_of(path, self._naming):
-                i, j = self._row_of.get(i_name), self._row_of.get(j_name)
+        with self._record.together():
+            for attempt, i_name, j_name, answer, who in answers_of(
+                path, self._record.naming
+            ):
+                i, j = self._record.row_of.get(i_name), self._record.row_of.get(j_name)
                 if self.done(attempt) is not None:
                     counts["before"] += 1
                 elif i is None or j is None or i == j:
                     counts["lost"] += 1
                 else:
-                    is_same = MEANING[answer]
-                    event = self._answer_of(i, j, is_same, who=who, attempt=attempt)
-                    _, is_stored = self._store(i, j, is_same, event)
+                    _, is_stored = self._store(
+                        i, j, MEANING[answer], who=who, attempt=attempt
+                    )
                     counts["taken" if is_stored else "conflicts"] += 1
+        self._fitter.reweigh()
         return counts
 
     # Taking back
@@ -522,24 +492,125 @@ class Session(Asking, Clusters, Corrections):
         """Bring back what ``undo`` took; return how many there were."""
         return self._go("redo", n, event)
 
+    def _go(self, way: str, n: int, of: int | None) -> int:
+        n_changed = self._record.go(way, n, of)
+        if n_changed:
+            self._fitter.reweigh()
+        return n_changed
+
     def undoable(self, way: str = "undo") -> list[int]:
         """Return the events that "undo" or "redo" could take now, the next first."""
-        done, undone = done_and_undone(self.log.events)
-        return (done if way == "undo" else undone)[::-1]
+        return self._record.undoable(way)
 
-    def _go(self, way: str, n: int, of: int | None) -> int:
-        if n < 1:
-            raise ValueError(f"n={n!r}: it must be at least 1.")
-        found = self.undoable(way)
-        if of is None:
-            n_changed, what = min(n, len(found)), {}
-        else:
-            n_changed, what = int(of in found), {"of": int(of)}
-        if n_changed:
-            self._write(event=way, n=n_changed, **what)
-            self._state = replay(self.log.events, len(self.ids), self._row_of)
-            self._rejudge()
-        return n_changed
+    # Corrections of whole clusters; answers about single pairs are stronger
+
+    def merge(self, *clusters: int) -> int:
+        """Make clusters one, which keeps the first id; return that.
+
+        Earlier answers by which the clusters differ no longer count; ``history`` calls
+        them "merged", and ``undo`` brings them back. Later answers count.
+        """
+        pairs = self._clusters.merged(clusters)
+        listed = [int(cluster) for cluster in clusters]
+        self._correct("merge", pairs, clusters=listed, to=listed[0])
+        return listed[0]
+
+    def split(self, cluster: int, rows: Sequence[Any]) -> int:
+        """Take rows out of a cluster, into a new one; return its id."""
+        chosen = self._chosen(rows)
+        pairs = self._clusters.split(cluster, chosen)
+        new = self._state.next_id
+        self._correct("split", pairs, rows=self._names(chosen), to=new)
+        return new
+
+    def move(self, rows: Sequence[Any], to: int) -> None:
+        """Put rows into another cluster."""
+        chosen = self._chosen(rows)
+        pairs = self._clusters.moved(chosen, to)
+        self._correct("move", pairs, rows=self._names(chosen), to=int(to))
+
+    def confirm(self, cluster: int, *, complete: bool = False) -> None:
+        """Say that a cluster is right, and ``complete`` if nothing is missing."""
+        pairs = self._clusters.confirmed(cluster, complete)
+        self._correct("confirm", pairs, cluster=int(cluster))
+
+    def rename(self, cluster: int, name: str) -> None:
+        """Give a cluster a name."""
+        self._clusters.members(cluster)
+        self._record.do(event="rename", cluster=int(cluster), name=str(name))
+
+    @property
+    def _clusters(self) -> Clusters:
+        return Clusters(self._state, self.features)
+
+    def _correct(self, event: str, pairs: Pairs, **what: Any) -> None:
+        name = self._record.name
+        named = [(name(i), name(j), is_same) for i, j, is_same in pairs]
+        self._record.do(event=event, pairs=named, **what)
+
+    def _chosen(self, rows: Sequence[Any]) -> IntArray:
+        found = [self._record.row(name) for name in rows]
+        if not found:
+            raise ValueError("rows is empty: name at least one row.")
+        return np.unique(found)
+
+    def _names(self, rows: IntArray) -> list[Any]:
+        return [self._record.name(row) for row in rows.tolist()]
+
+    # Clusters
+
+    @property
+    def constraints_(self) -> Constraints:
+        """The pairs that count: answers, and what corrections of clusters stand for."""
+        return self._fitter.constraints(self._state)
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters; None while it is to be found."""
+        return self._fitter.n_clusters
+
+    @property
+    def model_(self) -> Any:
+        """The model of the last fit, None before it."""
+        return self._fitter.model
+
+    @property
+    def waits_for_fits(self) -> bool:
+        """Whether the committee of an earlier run is made again when it is needed.
+
+        A program that fits in a thread of its own does not wait for it.
+        """
+        return self._fitter.waits
+
+    @waits_for_fits.setter
+    def waits_for_fits(self, waits: bool) -> None:
+        self._fitter.waits = waits
+
+    def fit(self) -> "Session":
+        """Cluster the rows with all answers; ids stay with their clusters."""
+        self.finish_fit(self._new_fit().run())
+        return self
+
+    def prepare_fit(self) -> Fitting:
+        """Return a fit with all answers so far, which another thread may do.
+
+        A session that goes on after a restart begins with the fit it had, unless
+        something was said since: the committee is not in the log.
+        """
+        is_as_opened = len(self.log.events) == self._n_opened
+        if self.model_ is None and self._state.fits and is_as_opened:
+            return self._fitter.earlier_fit()
+        return self._new_fit()
+
+    def _new_fit(self) -> Fitting:
+        n_clusters = self.n_clusters
+        if n_clusters is None:
+            n_clusters = max(2, len(self._asker.view.hoods))
+        return self._fitter.new_fit(n_clusters)
+
+    def finish_fit(self, fitting: Fitting) -> int:
+        """Take the clusters of a fit that is done; return how many rows moved."""
+        return self._fitter.finish(fitting)
 
     @property
     def history(self) -> pd.DataFrame:
@@ -559,11 +630,6 @@ class Session(Asking, Clusters, Corrections):
     def answers(self) -> dict[int, tuple[int, int, bool | None]]:
         """Two rows and what is said of them (None: unsure), by number of event."""
         return self._state.answers
-
-    @property
-    def features(self) -> FloatArray:
-        """The rows as they are compared, one column for each column of X or fewer."""
-        return self._features
 
     @property
     def is_fitted(self) -> bool:
@@ -596,65 +662,13 @@ class Session(Asking, Clusters, Corrections):
 
         Where rows are placed by a forest of the answers as well, that is half of it.
         """
-        self._judged()
-        if self._doubt is None:
-            return np.full(len(self.ids), np.nan)
-        return np.asarray(self._doubt)
+        self._fitter.catch_up()
+        doubt = self._fitter.doubt
+        return np.full(len(self.ids), np.nan) if doubt is None else doubt
 
     def status(self) -> Status:
         """Return how far the session is, and whether more answers are worth it."""
-        return status_of(self._state, neighbourhoods(self._view())[0])
-
-    # Inside
-
-    def _judged(self) -> Judges | None:
-        """Return the committee of the last fit, which may be one of an earlier run."""
-        if self.waits_for_fits and self.model_ is None and self._state.fits:
-            self.finish_fit(self._earlier_fit().run())
-        return self._judges
-
-    def _settled(self, state: State) -> Known:
-        """Return what is known of rows, also because there is only one group left."""
-        known = with_merges(state)
-        hoods = apart(known, known.groups(), self.n_clusters)
-        return inferred(known, hoods, self.n_clusters)
-
-    def _rejudge(self) -> None:
-        if self._judges is not None:
-            self._judges.weigh(self._settled(self._state))
-
-    def _view(self) -> View:
-        return self._view_of(self._state)
-
-    def _view_of(self, state: State) -> View:
-        seed = [self.random_state, len(state.answers), len(state.skipped)]
-        closed = state.unsure | state.skipped
-        closed |= {pair(i, j) for i, j, _ in state.conflicts.values()}
-        return View(
-            self._features,
-            self._rows,
-            with_merges(state),
-            closed,
-            self.n_clusters,
-            self._judged(),
-            state.labels,
-            np.random.default_rng(seed),
-        )
-
-    def _rows_of(self, names: Any) -> tuple[int, int]:
-        i, j = names
-        found = []
-        for name in (i, j):
-            name = name.item() if isinstance(name, np.generic) else name
-            if name not in self._row_of:
-                raise ValueError(f"There is no row {name!r}.")
-            found.append(self._row_of[name])
-        if found[0] == found[1]:
-            raise ValueError(f"A pair needs two rows, and {i!r} is one.")
-        return found[0], found[1]
-
-    def _name(self, row: int) -> Any:
-        return self.ids[row].item() if self.ids.dtype.kind == "i" else self.ids[row]
+        return status_of(self._state, self._asker.view.hoods)
 
     def close(self) -> None:
         """Let another session have the log."""

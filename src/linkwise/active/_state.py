@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linkwise._typing import IntArray
-from linkwise.active._answers import Answer, Known
+from linkwise.active._answers import Known
 from linkwise.active._packed import unpack
 
 # Events that can be taken back.
@@ -132,8 +132,7 @@ class State:
     def _learn(self, number: int, i: int, j: int, is_same: bool | None) -> None:
         if is_same is None:
             self.unsure.add(pair(i, j))
-        elif self.known.relation(i, j) in (None, is_same):
-            self.known.add(Answer(i, j, is_same, number))
+        elif self.known.learn(i, j, is_same, number):
             self.unsure.discard(pair(i, j))
         else:
             del self.answers[number]

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from linkwise.active._state import State
+from linkwise.search import Committee
 
 # Answers over which the committee's trust is taken.
 _N_LAST = 20
@@ -80,26 +81,16 @@ def held_share(state: State) -> float:
 
     NaN if there are no clusters or no answers.
     """
-    if state.labels is None:
+    if state.labels is None or state.n_answers == 0:
         return float("nan")
-    known = state.known
-    own = {group: state.labels[known.members(group)] for group in known.groups()}
-    there = np.unique(np.concatenate([[0], *own.values()]))
-    counts = {
-        group: np.bincount(np.searchsorted(there, labels), minlength=len(there))
-        for group, labels in own.items()
-    }
-    n_held = n_pairs = 0
-    for group, count in counts.items():
-        size = int(count.sum())
-        n_pairs += size * (size - 1) // 2
-        n_held += int((count * (count - 1)).sum()) // 2
-        for other in known.different_from(group):
-            if other < group:
-                n_apart = size * int(counts[other].sum())
-                n_pairs += n_apart
-                n_held += n_apart - int(count @ counts[other])
-    return n_held / n_pairs if n_pairs else float("nan")
+    known = state.known.as_groups()
+    rows = [row for group in known.rows for row in group]
+    places = np.full(state.n_samples, -1)
+    places[rows] = np.arange(len(rows))
+    there, own = np.unique(state.labels[rows], return_inverse=True)
+    alone = Committee(own[None], np.zeros(1), 0, len(there), places=places)
+    held = alone.held(known)
+    return float(held.counts[0]) / held.n_pairs
 
 
 def _sentence(trust: float, quality: float, change: float) -> str:

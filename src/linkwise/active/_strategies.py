@@ -7,15 +7,15 @@ It reads the ``View`` and nothing else, so that the same events give the same qu
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
-from linkwise.active._judges import Judges
 from linkwise.active._state import pair
+from linkwise.search import Committee
 
 # Rows among which the next one is looked for.
 _MAX_ROWS = 1_000
@@ -30,10 +30,12 @@ class View:
     features: FloatArray  # (n, d), rows as they are compared
     rows: IntArray  # those that may be asked about, in a random order
     known: Known
+    answers: dict[int, Answer]  # other than unsure, by event
     closed: set[tuple[int, int]]  # pairs that were answered by unsure, or skipped
     n_clusters: int | None
-    judges: Judges | None
+    committee: Committee | None
     labels: IntArray | None
+    is_askable: BoolArray  # which rows may be asked about; answers may name others
     rng: np.random.Generator  # the same for the same events
 
     def is_open(self, i: int, j: int) -> bool:
@@ -43,11 +45,61 @@ class View:
         return pair(i, j) not in self.closed
 
     @cached_property
-    def is_askable(self) -> BoolArray:
-        """Which rows may be asked about; answers may name others as well."""
-        found = np.zeros(len(self.features), dtype=bool)
-        found[self.rows] = True
-        return found
+    def groups(self) -> list[int]:
+        """All groups that were asked about, and the first one that will be."""
+        found = [self.known.group_of(int(self.rows[0])), *self.known.groups()]
+        for rows in sorted(self.closed):
+            found += [self.known.group_of(row) for row in rows]
+        if len(self.rows) < len(self.features):
+            # Groups that can be asked about come first: others must not take their
+            # places.
+            found.sort(key=lambda group: not self.is_askable[self.founder(group)])
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def hoods(self) -> list[int]:
+        """Neighbourhoods: groups that all differ from each other."""
+        return apart(self.known, self.groups, self.n_clusters)
+
+    @cached_property
+    def waiting(self) -> list[int]:
+        """Groups that are not placed yet.
+
+        One that differs from all neighbourhoods but one belongs there if their number
+        is known, and waits no longer.
+        """
+        are_found = len(self.hoods) == self.n_clusters and len(self.hoods) > 1
+        left = [group for group in self.groups if group not in self.hoods]
+        if not are_found:
+            return left
+        n_least = len(self.hoods) - 1
+        differs = self.known.different_from
+        return [g for g in left if len(differs(g).intersection(self.hoods)) != n_least]
+
+    @cached_property
+    def settled(self) -> dict[int, list[int]]:
+        """Rows of which it is known that they are in each neighbourhood.
+
+        Where all are found, a row that differs from all but one is in that.
+        """
+        known = inferred(self.known, self.hoods, self.n_clusters)
+        return {hood: known.members(known.group_of(hood)) for hood in self.hoods}
+
+    def founder(self, group: int) -> int:
+        """Return the row by which a group is shown: an askable one if it can be."""
+        rows = self.known.members(group)
+        return next((row for row in rows if self.is_askable[row]), rows[0])
+
+    def open_hoods(self, group: int) -> list[int]:
+        """Return the neighbourhoods that a group may belong to."""
+        row = self.founder(group)
+        return [
+            hood
+            for hood in self.hoods
+            if hood != group
+            and hood not in self.known.different_from(group)
+            and self.is_open(row, self.founder(hood))
+        ]
 
 
 class Strategy(Protocol):
@@ -74,41 +126,38 @@ class Neighbourhoods:
         return self._select(view, 1, is_check=True)
 
     def _select(self, view: View, n: int, is_check: bool) -> list[tuple[int, int]]:
-        hoods, waiting = neighbourhoods(view)
         found: list[tuple[int, int]] = []
-        for group in [] if is_check else waiting:
+        for group in [] if is_check else view.waiting:
             if len(found) < n:
-                self._ask(view, group, hoods, found)
-        settled = {row for group in view.known.groups() for row in members(view, group)}
+                self._ask(view, group, found)
+        groups = [*view.known.groups(), *view.hoods]
+        settled = {row for group in groups for row in view.known.members(group)}
         settled |= {row for rows in view.closed for row in rows}
-        settled |= {row for group in hoods for row in members(view, group)}
         free = sampled(view, settled)
-        chances = None if is_check else self._chances(view, np.array(free), hoods)
+        chances = None if is_check else self._chances(view, np.array(free))
         while len(found) < n and free:
             at = 0 if chances is None else self._draw(chances, view.rng)
             row = free.pop(at)
             chances = None if chances is None else np.delete(chances, at)
-            self._ask(view, row, hoods, found)
+            self._ask(view, row, found)
         return found
 
-    def _ask(
-        self, view: View, group: int, hoods: list[int], found: list[tuple[int, int]]
-    ) -> None:
-        row = founder(view, group)
+    def _ask(self, view: View, group: int, found: list[tuple[int, int]]) -> None:
+        row = view.founder(group)
         left = [
             hood
-            for hood in open_hoods(view, group, hoods)
-            if view.is_askable[founder(view, hood)]
+            for hood in view.open_hoods(group)
+            if view.is_askable[view.founder(hood)]
         ]
         if left and view.is_askable[row]:
             order = self._order(view, group, left)
-            found.append((row, founder(view, order[0])))
+            found.append((row, view.founder(order[0])))
 
-    def _chances(self, view: View, free: IntArray, hoods: list[int]) -> Any:
+    def _chances(self, view: View, free: IntArray) -> FloatArray | None:
         """Return how often each free row is to come, None if all do alike."""
-        if len(hoods) < 2 or len(free) == 0:
+        if len(view.hoods) < 2 or len(free) == 0:
             return None
-        shares = self._shares(view, free, hoods)
+        shares = self._shares(view, free, view.hoods)
         return None if shares is None else self._worth(shares)
 
     def _worth(self, shares: FloatArray) -> FloatArray:
@@ -122,19 +171,19 @@ class Neighbourhoods:
             return 0
         return int(rng.choice(len(chances), p=squared / total))
 
-    def _shares(self, view: View, rows: IntArray, hoods: list[int]) -> Any:
+    def _shares(
+        self, view: View, rows: IntArray, hoods: list[int]
+    ) -> FloatArray | None:
         """Return how probable each neighbourhood is for each row, or None."""
-        if view.judges is None:
+        if view.committee is None:
             return None
-        every, groups = settled_groups(view)
-        inside = dict(zip(every, groups, strict=True))
-        return view.judges.shares(rows, [inside[hood] for hood in hoods])
+        return view.committee.shares(rows, [view.settled[hood] for hood in hoods])
 
     def _order(self, view: View, group: int, hoods: list[int]) -> list[int]:
         """Return neighbourhoods in the order in which they are asked about."""
-        rows = members(view, group)
+        rows = view.known.members(group)
         shares = self._shares(view, np.array(rows), hoods)
-        groups = [members(view, hood) for hood in hoods]
+        groups = [view.known.members(hood) for hood in hoods]
         return [hoods[at] for at in likeness(view, rows, groups, shares)]
 
 
@@ -154,7 +203,9 @@ class NPU(CommitteeRows):
 
     _trees = 50
 
-    def _shares(self, view: View, rows: IntArray, hoods: list[int]) -> Any:
+    def _shares(
+        self, view: View, rows: IntArray, hoods: list[int]
+    ) -> FloatArray | None:
         if view.labels is None or len(np.unique(view.labels)) < 2:
             return None
         leaves = self._leaves(view)
@@ -217,9 +268,7 @@ class Members:
                 continue
             if cluster not in largest:
                 inside = rows[labels[rows] == cluster]
-                points = view.features[inside]
-                far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-                largest[cluster] = int(inside[far.argmin()])
+                largest[cluster] = medoid(view.features, inside)
             if largest[cluster] != row:
                 yield row, largest[cluster]
 
@@ -227,7 +276,7 @@ class Members:
         """Return a row of the largest group in each cluster that has one."""
         found: dict[int, tuple[int, int]] = {}
         for group in view.known.groups():
-            inside = members(view, group)
+            inside = view.known.members(group)
             for row in inside:
                 size, _ = found.get(int(labels[row]), (1, -1))
                 if view.is_askable[row] and len(inside) > size:
@@ -282,7 +331,9 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 }
 
 
-def independent(view: View, pairs: Any, n: int) -> list[tuple[int, int]]:
+def independent(
+    view: View, pairs: Iterable[tuple[int, int]], n: int
+) -> list[tuple[int, int]]:
     """Return the first n open pairs that form no circle of groups."""
     found: list[tuple[int, int]] = []
     leader: dict[int, int] = {}
@@ -304,27 +355,6 @@ def independent(view: View, pairs: Any, n: int) -> list[tuple[int, int]]:
     return found
 
 
-def neighbourhoods(view: View) -> tuple[list[int], list[int]]:
-    """Return groups that all differ from each other, and those not placed yet.
-
-    A group that differs from all neighbourhoods but one belongs there if their number
-    is known, and waits no longer.
-    """
-    known = view.known
-    first = known.group_of(int(view.rows[0]))
-    groups = dict.fromkeys([first, *known.groups()])
-    for rows in sorted(view.closed):
-        groups |= dict.fromkeys(known.group_of(row) for row in rows)
-    if len(view.rows) < len(view.features):
-        # Groups that can be asked about come first: others must not take their places.
-        groups = dict.fromkeys(
-            sorted(groups, key=lambda group: not view.is_askable[founder(view, group)])
-        )
-    hoods = apart(known, groups, view.n_clusters)
-    waiting = [group for group in groups if group not in hoods]
-    return hoods, [g for g in waiting if not _is_placed(view, g, hoods)]
-
-
 def apart(known: Known, groups: Iterable[int], most: int | None) -> list[int]:
     """Return groups, the first ones that can be had, that all differ."""
     found: list[int] = []
@@ -334,21 +364,6 @@ def apart(known: Known, groups: Iterable[int], most: int | None) -> list[int]:
         if known.different_from(group).issuperset(found):
             found.append(group)
     return found
-
-
-def _is_placed(view: View, group: int, hoods: list[int]) -> bool:
-    left = [h for h in hoods if h not in view.known.different_from(group)]
-    return len(left) == 1 and len(hoods) == view.n_clusters and len(hoods) > 1
-
-
-def settled_groups(view: View) -> tuple[list[int], list[list[int]]]:
-    """Return neighbourhoods, and the rows of which it is known that they are in them.
-
-    Where all are found, a row that differs from all but one is in that.
-    """
-    hoods, _ = neighbourhoods(view)
-    known = inferred(view.known, hoods, view.n_clusters)
-    return hoods, [known.members(known.group_of(hood)) for hood in hoods]
 
 
 def inferred(known: Known, hoods: list[int], n_clusters: int | None) -> Known:
@@ -367,43 +382,23 @@ def inferred(known: Known, hoods: list[int], n_clusters: int | None) -> Known:
 
 
 def likeness(
-    view: View, rows: list[int], groups: list[list[int]], shares: Any = None
+    view: View,
+    rows: list[int],
+    groups: list[list[int]],
+    shares: FloatArray | None = None,
 ) -> IntArray:
     """Return groups in the order of how probably rows belong to them.
 
     ``shares`` are their probabilities; by default those of the committee, and the
     nearest group is first where there is none.
     """
-    if shares is None and view.judges is not None:
-        shares = view.judges.shares(np.array(rows), groups)
+    if shares is None and view.committee is not None:
+        shares = view.committee.shares(np.array(rows), groups)
     if shares is not None:
         return np.argsort(-shares.mean(axis=0), kind="stable")
     own = np.array(rows)
     far = [nearest(view.features, own, group).min() for group in groups]
     return np.argsort(far, kind="stable")
-
-
-def open_hoods(view: View, group: int, hoods: list[int]) -> list[int]:
-    """Return the neighbourhoods that a group may belong to."""
-    row = founder(view, group)
-    return [
-        hood
-        for hood in hoods
-        if hood != group
-        and hood not in view.known.different_from(group)
-        and view.is_open(row, founder(view, hood))
-    ]
-
-
-def founder(view: View, hood: int) -> int:
-    """Return the row by which a neighbourhood is shown: an askable one if it can be."""
-    rows = view.known.members(hood)
-    return next((row for row in rows if view.is_askable[row]), rows[0])
-
-
-def members(view: View, group: int) -> list[int]:
-    """Return the rows of a group."""
-    return view.known.members(group)
 
 
 def sampled(view: View, settled: set[int]) -> list[int]:
@@ -418,7 +413,14 @@ def sampled(view: View, settled: set[int]) -> list[int]:
     return found
 
 
-def nearest(features: FloatArray, rows: IntArray, others: Any) -> FloatArray:
+def medoid(features: FloatArray, rows: IntArray) -> int:
+    """Return the row nearest to the mean of some rows."""
+    points = features[rows]
+    far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    return int(rows[far.argmin()])
+
+
+def nearest(features: FloatArray, rows: IntArray, others: list[int]) -> FloatArray:
     """Return the squared distance of rows to the nearest of some others."""
     a, b = features[rows], features[np.asarray(others, dtype=np.intp)]
     squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2.0 * (a @ b.T)

@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 
-from linkwise.active._answers import Answer, Known
+from linkwise.active._answers import Known
 from linkwise.active._state import pair
 from linkwise.active._strategies import apart, inferred
 from linkwise.constraints import Constraints
@@ -62,8 +62,7 @@ def _settled(answers: Iterable[tuple[int, int, bool]], n_clusters: int) -> Known
     """Return what follows from answers if there are so many groups."""
     known = Known()
     for i, j, is_same in answers:
-        if known.relation(i, j) in (None, is_same):
-            known.add(Answer(i, j, is_same, -1))
+        known.learn(i, j, is_same)
     return inferred(known, apart(known, known.groups(), n_clusters), n_clusters)
 
 

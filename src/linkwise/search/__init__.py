@@ -6,7 +6,13 @@ on it, and `run_search` asks, evaluates on an engine and tells until a reason to
 """
 
 from linkwise.search._base import Search, Searcher, Trial
-from linkwise.search._committee import Committee, matched
+from linkwise.search._committee import (
+    SMOOTH,
+    Committee,
+    KnownGroups,
+    even_weights,
+    matched,
+)
 from linkwise.search._domains import Cube, Domain, SparseVectors
 from linkwise.search._evaluator import (
     Evaluator,
@@ -25,6 +31,7 @@ from linkwise.search._random import RandomSearch
 from linkwise.search._resolve import search_for
 
 __all__ = [
+    "SMOOTH",
     "BaggedLinearSearch",
     "Committee",
     "Cube",
@@ -33,6 +40,7 @@ __all__ = [
     "ForestSearch",
     "GaussianProcessSearch",
     "GivenPairs",
+    "KnownGroups",
     "RandomSearch",
     "Search",
     "SearchResult",
@@ -41,6 +49,7 @@ __all__ = [
     "Starts",
     "Trial",
     "alone",
+    "even_weights",
     "matched",
     "reward_of",
     "run_search",
