@@ -59,6 +59,7 @@ def test_candidates_go_to_the_methods_that_search():
     plan = load_plan("fixed", trials=1, candidates=7, datasets=["iris"])
     parameters = {job.method: json.loads(job.parameters) for job in plan.jobs()}
     assert parameters["KernelCSC"] == {
+        "final_step": None,  # "none" in the file
         "kernels": "paper",
         "n_candidates": 7,
         "selection": "train",

@@ -245,6 +245,8 @@ def _bytes(size: Any) -> int:
 def _entry(label: str, values: dict[str, Any]) -> MethodEntry:
     function = values.pop("method", label)
     find_method(function)
+    if values.get("final_step") == "none":  # TOML has no word for None
+        values["final_step"] = None
     return MethodEntry(function, values)
 
 
