@@ -11,6 +11,7 @@ from linkwise.search._domains import Cube, Domain, SparseVectors
 from linkwise.search._evaluator import (
     Evaluator,
     GivenPairs,
+    Reward,
     Starts,
     alone,
     reward_of,
@@ -20,7 +21,7 @@ from linkwise.search._guided import (
     ForestSearch,
     GaussianProcessSearch,
 )
-from linkwise.search._loop import SearchResult, run_search
+from linkwise.search._loop import SearchResult, TieBreak, run_search
 from linkwise.search._random import RandomSearch
 from linkwise.search._resolve import search_for
 
@@ -34,11 +35,13 @@ __all__ = [
     "GaussianProcessSearch",
     "GivenPairs",
     "RandomSearch",
+    "Reward",
     "Search",
     "SearchResult",
     "Searcher",
     "SparseVectors",
     "Starts",
+    "TieBreak",
     "Trial",
     "alone",
     "matched",
