@@ -26,12 +26,13 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/linkwise demo
 
-# Two workers; BLAS and the like on one thread each, so that they do not fight.
+# Two workers; BLAS and the like on one thread each, so that they do not fight. Each gets
+# whole files, and so makes what the tests of a file share only once.
 test: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not browser"
 
 test-all: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not browser"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"
 
 # The page in Chromium. Debian's packages are installed if they can be; a browser that
 # cannot be had is an error here, and the tests are not run.
@@ -55,7 +56,7 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(LOWEST)/bin/python -m pip install --quiet --editable . --group test \
 		--constraint $(LOWEST)/versions.txt
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 \
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 --dist worksteal \
 		-m "not slow and not browser" -W default::DeprecationWarning
 
 lint: $(STAMP)

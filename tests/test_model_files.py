@@ -503,6 +503,7 @@ class TestBombs:
         assert_array_equal(load(tmp_path / "model").labels_, model.labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0])
 def test_mutated_files_give_labels_or_are_refused(seed, capsys):
     with warnings.catch_warnings():

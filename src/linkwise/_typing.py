@@ -8,3 +8,5 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 BoolArray = npt.NDArray[np.bool_]
+# What scikit-learn takes as ``random_state``.
+Seed = int | np.random.RandomState | None

@@ -23,6 +23,12 @@ def cluster(n_workers):
     )
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """Nobody waits long for a scheduler that does not answer."""
+    monkeypatch.setattr(_scheduler, "connect", partial(_scheduler.connect, timeout=1))
+
+
 @pytest.fixture(scope="module")
 def address():
     with cluster(n_workers=1) as running:
@@ -42,7 +48,7 @@ def test_a_cluster_gives_the_labels_of_threads(files, address):
     files.ok("predict", "m.linkwise", "flowers.csv", "-o", "again.csv")
 
 
-def test_no_scheduler_is_said_and_nothing_is_written(files):
+def test_no_scheduler_is_said_and_nothing_is_written(files, impatient):
     result = files(*TO_CLUSTER, "-o", "here.csv", "--scheduler", "tcp://127.0.0.1:9")
     assert result.exit_code == 3
     assert "no Dask scheduler answers there" in result.stderr
@@ -76,9 +82,10 @@ def test_a_cluster_gives_the_records_of_processes(linkwise, address):
     pd.testing.assert_frame_equal(here, there)
 
 
-def test_a_run_without_scheduler_or_workers_says_what_to_start(linkwise, monkeypatch):
+def test_a_run_without_scheduler_or_workers_says_what_to_start(
+    linkwise, impatient, monkeypatch
+):
     linkwise.write("quick.toml", PLAN)
-    monkeypatch.setattr(_scheduler, "connect", partial(_scheduler.connect, timeout=1))
     monkeypatch.setattr(_remote, "_START_LIMIT", 0.2)
     result = linkwise(*TO_RUN, "--scheduler", "tcp://127.0.0.1:9")
     assert result.exit_code == 3

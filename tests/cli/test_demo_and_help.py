@@ -102,7 +102,9 @@ def read_all(terminal):
             return b"".join(parts)
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["--json"], marks=pytest.mark.slow)]
+)
 def test_in_a_terminal_the_progress_bar_goes_to_stderr(options):
     pty = pytest.importorskip("pty")
     pytest.importorskip("sklearn.callback", reason="from scikit-learn 1.9 on")

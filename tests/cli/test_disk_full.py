@@ -25,6 +25,11 @@ def fills(X, constraints, *, n_clusters, random_state):
 """
 
 
+def slowly(*values):
+    """Return values that are much like others: each takes two runs."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of 256 KiB, and what fills it but for some bytes."""
@@ -93,7 +98,7 @@ def test_a_store_that_has_no_room_is_not_begun(linkwise, small_disk, n_free):
     assert os.listdir(folder) == ["filler"]
 
 
-@pytest.mark.parametrize("n_free", [0, 8192, 40960])
+@pytest.mark.parametrize("n_free", [*slowly(0, 40960), 8192])
 def test_a_run_goes_on_when_there_is_room_again(linkwise, small_disk, n_free):
     folder, fill = small_disk
     linkwise.write("plan.toml", PLAN)
@@ -123,7 +128,7 @@ def test_results_that_cannot_be_written_are_named(files, monkeypatch, name):
     assert files.files() == before and Path("a.csv").read_text() == "old"
 
 
-@pytest.mark.parametrize("moment", ["claim", "add"])
+@pytest.mark.parametrize("moment", [*slowly("claim"), "add"])
 def test_a_run_keeps_what_is_finished(linkwise, monkeypatch, moment):
     linkwise.write("plan.toml", PLAN)
     arguments = ["bench", "run", "plan.toml", "--method", "k-means"]

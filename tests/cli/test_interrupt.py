@@ -32,6 +32,16 @@ main()
 """
 
 
+def slowly(*moments):
+    """Return moments that are much like others: each takes a process."""
+    return [pytest.param(moment, marks=pytest.mark.slow) for moment in moments]
+
+
+def heed_ctrl_c():
+    """Undo what a shell does to processes in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def interrupted(files):
     def run(moment, *arguments):
@@ -40,7 +50,7 @@ def interrupted(files):
             capture_output=True,
             text=True,
             timeout=300,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            preexec_fn=heed_ctrl_c,
         )
 
     return run
@@ -56,13 +66,15 @@ def cluster(*options):
 @pytest.mark.parametrize(
     "moment",
     [
-        "linkwise.cli._data:recognised:1",
         "linkwise.cli._data:_Source.read:1",  # in the middle of pandas
-        "linkwise.cli._cluster:read_features:1",
-        "linkwise.cli._cluster:read_pairs:1",
         "linkwise.estimators:KernelCSC.fit:1",  # before the search
-        "linkwise.cli._cluster:cluster_sizes:1",
         "linkwise.model_files:save:1",  # labels are written beside their place
+        *slowly(
+            "linkwise.cli._data:recognised:1",
+            "linkwise.cli._cluster:read_features:1",
+            "linkwise.cli._cluster:read_pairs:1",
+            "linkwise.cli._cluster:cluster_sizes:1",
+        ),
     ],
 )
 def test_nothing_is_written_and_one_line_says_so(files, interrupted, moment):
@@ -75,7 +87,7 @@ def test_nothing_is_written_and_one_line_says_so(files, interrupted, moment):
     assert files.files() == before and Path("labels.csv").read_text() == "old"
 
 
-@pytest.mark.parametrize("moment", ["os:replace:1", "os:replace:2"])
+@pytest.mark.parametrize("moment", [*slowly("os:replace:1"), "os:replace:2"])
 def test_once_files_are_moved_in_all_are(files, interrupted, moment):
     # The model is first moved to where it waits for the labels.
     done = interrupted(moment, *cluster())
@@ -103,7 +115,9 @@ def test_a_check_ends_without_a_traceback(files, interrupted):
     assert done.stderr == "error: interrupted; nothing was written.\n"
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["cluster", "--json", "a.csv"]])
+@pytest.mark.parametrize(
+    "command", [[], *slowly(["demo"]), ["cluster", "--json", "a.csv"]]
+)
 def test_while_modules_are_imported(files, command):
     code = (
         "import os, signal, sys\n"
@@ -116,7 +130,10 @@ def test_while_modules_are_imported(files, command):
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command], capture_output=True, text=True
+        [sys.executable, "-c", code, *command],
+        capture_output=True,
+        text=True,
+        preexec_fn=heed_ctrl_c,
     )
     assert done.returncode == 130
     said = "interrupted; nothing was written."
@@ -128,7 +145,10 @@ def test_while_modules_are_imported(files, command):
 
 @pytest.mark.parametrize(
     "moment",
-    ["typer.core:TyperGroup.resolve_command:1", "linkwise.cli._cluster:read_pairs:1"],
+    [
+        "typer.core:TyperGroup.resolve_command:1",
+        *slowly("linkwise.cli._cluster:read_pairs:1"),
+    ],
 )
 def test_programs_are_told_in_json(interrupted, moment):
     done = interrupted(moment, *cluster("--json"))

@@ -1,10 +1,12 @@
 """With --json, stdout is one JSON object and so is each line of stderr."""
 
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
+from tests.cli.conftest import Command
 from typer.main import get_command
 
 from linkwise.cli import app
@@ -60,13 +62,23 @@ def test_every_command_that_has_it_is_tried_here():
     assert sorted(commands_with_json()) == sorted(GOOD)
 
 
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """A folder with the records of a run."""
+    linkwise = Command(tmp_path_factory.mktemp("bench"))
+    plan, store = linkwise.write("quick.toml", PLAN), linkwise.folder / BENCH[-1]
+    linkwise.ok("bench", "run", plan, "--store", store)
+    return linkwise.folder
+
+
 @pytest.mark.parametrize("name", GOOD)
-def test_what_goes_well_is_one_object(run, files, name):
+def test_what_goes_well_is_one_object(run, files, name, request):
     if name in ("predict", "report"):
         files.ok(*CLUSTER, "-o", "out.csv", "--model", "m.linkwise")
     files.write("quick.toml", PLAN)
     if name in ("bench report", "bench compare"):
-        files.ok(*GOOD["bench run"])
+        records = request.getfixturevalue("records")
+        shutil.copytree(records, files.folder, dirs_exist_ok=True)
     answers = "y\nwhat?\nn\nz\nu\nn\n"
     if name == "label":
         run(*GOOD["ask"], stdin=answers)

@@ -47,7 +47,9 @@ def frame_of(n, dtype="float64"):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float32", marks=pytest.mark.slow), "float64"]
+)
 def test_numbers_are_in_memory_about_once(tmp_path, dtype):
     frame_of(100).to_parquet(tmp_path / "small.parquet")
     n = 200_000 if dtype == "float64" else 400_000

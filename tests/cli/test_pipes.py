@@ -34,7 +34,13 @@ def test_results_are_written_and_no_words_are_lost_on_it(files):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["cluster", "--help"], ["--version"], ["bench", "plans"]]
+    "arguments",
+    [
+        ["--help"],
+        ["cluster", "--help"],
+        ["--version"],
+        pytest.param(["bench", "plans"], marks=pytest.mark.slow),
+    ],
 )
 def test_what_is_only_printed(arguments):
     done = unread(*arguments)

@@ -342,6 +342,7 @@ class TestDyingWorkers:
         assert n_holders(client, engine) == 2
         assert len(scattered) == 1
 
+    @pytest.mark.slow
     def test_a_function_lost_with_all_workers_is_sent_again(
         self, client, engine, scattered
     ):
@@ -366,6 +367,7 @@ class TestDyingWorkers:
                 kill(*pids(client))
             assert list(engine.map(slow_square, range(9))) == squares
 
+    @pytest.mark.slow
     def test_an_item_that_kills_its_workers_is_named(self, other_client):
         def deadly_at_two(i):
             if i == 2:

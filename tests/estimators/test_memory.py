@@ -40,7 +40,8 @@ def test_the_estimate_is_about_what_a_fit_allocates(how, n, kernels, monkeypatch
     model = KernelCSC(
         4, n_candidates=4, kernels=kernels, approximation=how, random_state=0
     )
-    model.fit(X, constraints=pairs)  # all is compiled
+    some, of_some = problem(250)
+    model.fit(some, constraints=of_some)  # all is compiled
     made = built(monkeypatch)
     tracemalloc.start()
     try:

@@ -69,8 +69,9 @@ def test_a_number_is_ruled_out_by_proof_only():
     assert numbers_to_try("auto", pairs, len(y))[0] <= 4
 
 
-@pytest.mark.parametrize("seed", range(2, 6))
-@pytest.mark.parametrize("selection", ["committee", "train"])
+@pytest.mark.parametrize(
+    ("seed", "selection"), [(2, "committee"), (3, "train"), (4, "committee")]
+)
 def test_cannot_links_that_hold_by_themselves_do_not_make_clusters(seed, selection):
     X, _, pairs = overlapping(200, seed)
     model = small("auto", selection=selection, random_state=seed)

@@ -152,6 +152,7 @@ def test_fewer_jobs_at_once_can_be_asked_for(client, jobs, store):
 
 
 @needs_proc
+@pytest.mark.slow
 def test_jobs_of_a_killed_worker_are_done_by_another(client, jobs, store, tmp_path):
     todo = jobs([steady(0.5, tmp_path / "calls")], trials=8)
     killed = []
@@ -196,7 +197,7 @@ def test_a_job_that_dask_gives_up_is_a_crash(client, jobs, store, monkeypatch):
     assert record["status"] == "crash" and "KilledWorker" in record["error"]
 
 
-@pytest.mark.parametrize("n_workers", [None, 1])
+@pytest.mark.parametrize("n_workers", [None, pytest.param(1, marks=pytest.mark.slow)])
 def test_after_the_time_limit_nobody_waits_for_workers_that_are_gone(
     folder, jobs, store, n_workers
 ):
@@ -245,6 +246,7 @@ class TestThreads:
         monkeypatch.setattr(_remote, "Worker", Noted)
         return processes
 
+    @pytest.mark.slow
     def test_processes_serve_many_jobs_and_end_when_idle(
         self, client, jobs, store, started, monkeypatch
     ):

@@ -15,7 +15,7 @@ from linkwise.experiments import Job, Store, load_plan, run_job, run_jobs
 CLOCKS = ["seconds", "cpu_seconds", "peak_memory", "finished"]
 STEADY = """
     datasets = ["sklearn:iris", "my_methods:two_blobs"]
-    trials = 3
+    trials = 2
     constraints = [10, 40]
     [methods]
     steady = { method = "my_methods:steady", pause = 0.15 }
@@ -34,7 +34,7 @@ def plan(folder):
 def uninterrupted(plan, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("stores") / "whole.sqlite")
     progress = run_jobs(plan.jobs(), store)
-    assert (progress.n_done, progress.n_failed) == (24, 0)
+    assert (progress.n_done, progress.n_failed) == (16, 0)
     return store.table()
 
 
@@ -57,6 +57,7 @@ def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been_killed(
     folder, plan, uninterrupted, tmp_path
 ):
@@ -69,9 +70,9 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been_killed(
     # Workers do not outlive the run, not even in the middle of a job.
     wait_until(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in workers))
     before = store.table()
-    assert 5 <= len(before) < 24
+    assert 5 <= len(before) < 16
     progress = run_jobs(plan.jobs(), store)
-    assert (progress.n_done, progress.n_failed) == (24, 0)
+    assert (progress.n_done, progress.n_failed) == (16, 0)
     after = store.table()
     kept = after.merge(before[["dataset", "method", "trial", "n_constraints"]])
     pd.testing.assert_frame_equal(kept, before)
@@ -80,6 +81,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been_killed(
     )
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_share_the_jobs_and_do_none_twice(folder, tmp_path):
     log = tmp_path / "calls"
     (folder / "shared.toml").write_text(
@@ -152,7 +154,7 @@ def test_whatever_goes_wrong_is_a_record_and_the_rest_goes_on(write_plan, tmp_pa
 def test_a_run_out_of_time_starts_nothing_and_says_what_is_left(plan, tmp_path):
     store = Store(tmp_path / "late.sqlite")
     progress = run_jobs(plan.jobs(), store, time_limit=0.0)
-    assert (progress.n_done, progress.n_jobs) == (0, 24)
+    assert (progress.n_done, progress.n_jobs) == (0, 16)
 
 
 def test_an_interrupted_run_gives_its_claims_back(plan, tmp_path):

@@ -185,11 +185,12 @@ class TestRequests:
 
         assert untouched.http.post(path, content=parts()).status_code == 405
 
-    def test_a_thousand_requests_at_once(self, page):
+    @pytest.mark.parametrize("n_each", [10, pytest.param(50, marks=pytest.mark.slow)])
+    def test_many_requests_at_once(self, page, n_each):
         found = []
 
         def look(number):
-            for at in range(50):
+            for at in range(n_each):
                 if at % 10:
                     found.append(page.get(f"state?client=c{number % 5}").status_code)
                 else:
@@ -200,8 +201,8 @@ class TestRequests:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(found) == 1000 and set(found) <= {200, 409}
-        taken = found.count(200) - 900
+        assert len(found) == 20 * n_each and set(found) <= {200, 409}
+        taken = found.count(200) - 18 * n_each
         events = [e["event"] for e in page.desk.session.log.events]
         n_told = sum(event in ("answer", "conflict") for event in events)
         assert 0 < n_told <= taken

@@ -310,9 +310,8 @@ class TestClusters:
         assert fitted.desk.worker.wait(60)
         assert len(set(fitted.desk.session.labels_)) == 3
 
-    @pytest.mark.parametrize(
-        "values, message",
-        [
+    def test_bad_corrections_leave_no_trace(self, fitted):
+        bad = [
             ({"kind": "melt"}, "kind='melt'"),
             ({"kind": "merge", "clusters": [0, 77]}, "no cluster 77"),
             ({"kind": "merge"}, "merge needs clusters"),
@@ -320,13 +319,12 @@ class TestClusters:
             ({"kind": "split", "cluster": 0, "rows": [-1]}, "whole numbers"),
             ({"kind": "move", "rows": [1]}, "move needs to"),
             ({"kind": "rename", "cluster": 0, "name": 3}, "name must be a text"),
-        ],
-    )
-    def test_bad_corrections_leave_no_trace(self, fitted, values, message):
+        ]
         n_events = len(fitted.desk.session.log.events)
-        done = fitted.send("correct", **values)
-        assert done.status_code == 400 and message in done.json()["error"]
-        assert len(fitted.desk.session.log.events) == n_events
+        for values, message in bad:
+            done = fitted.send("correct", **values)
+            assert done.status_code == 400 and message in done.json()["error"]
+            assert len(fitted.desk.session.log.events) == n_events
 
 
 class TestFits:

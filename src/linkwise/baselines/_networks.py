@@ -6,6 +6,9 @@ import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
 
+# What is added to a root before slopes are divided by it.
+_EPSILON = 1e-8
+
 
 class DenseNetwork:
     """Dense layers with ReLU between them; the last one is linear.
@@ -83,15 +86,8 @@ class Adam:
         Size of a step.
     """
 
-    def __init__(
-        self,
-        parameters: list[FloatArray],
-        rate: float,
-        decay: tuple[float, float] = (0.9, 0.999),
-        epsilon: float = 1e-8,
-    ) -> None:
+    def __init__(self, parameters: list[FloatArray], rate: float) -> None:
         self.parameters, self.rate = parameters, rate
-        self.decay, self.epsilon = decay, epsilon
         self._mean = [np.zeros_like(p) for p in parameters]
         self._square = [np.zeros_like(p) for p in parameters]
         self._n_steps = 0
@@ -99,7 +95,7 @@ class Adam:
     def step(self, slopes: list[FloatArray]) -> None:
         """Move against the slopes."""
         self._n_steps += 1
-        first, second = self.decay
+        first, second = 0.9, 0.999
         rate = self.rate / (1.0 - first**self._n_steps)
         unbiased = 1.0 - second**self._n_steps
         for p, slope, mean, square in zip(
@@ -107,7 +103,7 @@ class Adam:
         ):
             mean += (1.0 - first) * (slope - mean)
             square += (1.0 - second) * (slope**2 - square)
-            p -= rate * mean / (np.sqrt(square / unbiased) + self.epsilon)
+            p -= rate * mean / (np.sqrt(square / unbiased) + _EPSILON)
 
 
 class RMSprop:
@@ -121,22 +117,15 @@ class RMSprop:
         Size of a step.
     """
 
-    def __init__(
-        self,
-        parameters: list[FloatArray],
-        rate: float,
-        decay: float = 0.99,
-        epsilon: float = 1e-8,
-    ) -> None:
+    def __init__(self, parameters: list[FloatArray], rate: float) -> None:
         self.parameters, self.rate = parameters, rate
-        self.decay, self.epsilon = decay, epsilon
         self._square = [np.zeros_like(p) for p in parameters]
 
     def step(self, slopes: list[FloatArray]) -> None:
         """Move against the slopes."""
         for p, slope, square in zip(self.parameters, slopes, self._square, strict=True):
-            square += (1.0 - self.decay) * (slope**2 - square)
-            p -= self.rate * slope / (np.sqrt(square) + self.epsilon)
+            square += (1.0 - 0.99) * (slope**2 - square)
+            p -= self.rate * slope / (np.sqrt(square) + _EPSILON)
 
 
 def batches_of(

@@ -23,8 +23,6 @@ from linkwise.cli._words import (
 from linkwise.constraints import Constraints
 from linkwise.estimators import KernelCSC
 
-# Estimators carry no types.
-_KERNEL_CSC: Any = KernelCSC
 _LOADERS = {
     "breast-cancer": datasets.load_breast_cancer,
     "digits": datasets.load_digits,
@@ -49,7 +47,7 @@ def run_demo(
     free = np.ones(n_rows, dtype=bool)
     free[pairs.points] = False
 
-    model = _KERNEL_CSC(
+    model = KernelCSC(
         n_clusters, n_candidates=n_candidates, random_state=seed, n_jobs=-1
     )
     screen.watch(model)

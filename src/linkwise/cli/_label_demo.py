@@ -33,7 +33,7 @@ def run_label_demo(seed: int, n_candidates: int, browser: bool, screen: Screen) 
     with tempfile.TemporaryDirectory(prefix="linkwise-demo-") as folder:
         data = Path(folder) / "digits.csv"
         job = LabelJob(data=data, n_clusters="auto", browser=browser, seed=seed)
-        model: Any = KernelCSC(  # type: ignore[no-untyped-call]
+        model = KernelCSC(
             "auto", n_candidates=min(n_candidates, job.n_candidates), random_state=seed
         )
         log = Path(folder) / "digits.linkwise.jsonl"

@@ -74,7 +74,7 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
         raise BadInputError(f"{job.data} has 1 row: there is nothing to compare.")
     features, _, preparation = read_features(table, job.wishes, screen)
     shown = _shown(table, job.show)
-    model: Any = KernelCSC(  # type: ignore[no-untyped-call]
+    model = KernelCSC(
         job.n_clusters, n_candidates=job.n_candidates, random_state=job.seed
     )
     known = None if job.pairs is None else read_pairs(job.pairs, table)

@@ -3,9 +3,9 @@
 from linkwise.constraints._beliefs import Beliefs, believe
 from linkwise.constraints._chance import LEAST_PAIRS, Chance, against_chance
 from linkwise.constraints._check import check_constraints
-from linkwise.constraints._closure import Closure, EntailedPairs
+from linkwise.constraints._closure import Closure
 from linkwise.constraints._conflicts import Conflict
-from linkwise.constraints._feasibility import Feasibility, FeasibleRange, feasibility
+from linkwise.constraints._feasibility import Feasibility, feasibility
 from linkwise.constraints._folds import constraint_folds
 from linkwise.constraints._ids import id_values
 from linkwise.constraints._pairs import Constraints
@@ -18,9 +18,7 @@ __all__ = [
     "Closure",
     "Conflict",
     "Constraints",
-    "EntailedPairs",
     "Feasibility",
-    "FeasibleRange",
     "against_chance",
     "believe",
     "check_constraints",

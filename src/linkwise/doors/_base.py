@@ -1,18 +1,20 @@
 """What all estimators share: input checks, scores, prediction block by block."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkwise._typing import FloatArray, IntArray, Seed
 from linkwise.constraints import (
     Closure,
     Constraints,
@@ -24,6 +26,7 @@ from linkwise.doors._compat import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
+    available_if,
     check_sample_weight,
 )
 from linkwise.doors._data import (
@@ -50,21 +53,25 @@ class FitInput(NamedTuple):
     X: Any  # as given
     y: Any  # as given
     data: Any  # an array, CSR, SeveralSets of them, or a sequence of objects
-    sample_weight: np.ndarray | None  # (n_samples,)
+    sample_weight: FloatArray | None  # (n_samples,)
     pairs: Constraints  # as given; without conflicts where they are dropped
     closure: Closure
     n_clusters: int
     rng: np.random.Generator
 
 
-class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
+class ConstrainedClusterer(
+    ClusterMixin,  # type: ignore[misc]
+    CallbackSupportMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Input checks, scores and prediction of the constrained estimators."""
 
     # Nothing else in a pipeline means these names, so they are asked for by default.
     __metadata_request__fit = {"constraints": True, "sample_id": True}
     __metadata_request__score = {"constraints": True, "sample_id": True}
 
-    _parameter_constraints = {
+    _parameter_constraints: dict[str, Any] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "on_conflict": [StrOptions({"raise", "drop"})],
@@ -73,24 +80,24 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
     # What X may be beside a matrix: "views" (a list of matrices), "dask" (a Dask
     # collection), "float32" (rows in single precision, which are left so).
-    _takes = frozenset()
+    _takes: frozenset[str] = frozenset()
 
     # What a model shows in a notebook links to its page of the guide. Where that lies
     # is told by LINKWISE_DOCS, an address or a folder: it has no public address yet.
     _doc_link_module = "linkwise"
 
     @property
-    def _doc_link_template(self):
+    def _doc_link_template(self) -> str:
         guide = os.environ.get("LINKWISE_DOCS", "").rstrip("/")
         guide = guide.replace("{", "{{").replace("}", "}}")
         return f"{guide}/api/{{page}}.html" if guide else ""
 
-    def _doc_link_url_param_generator(self):
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
         module = type(self).__module__.partition("._")[0]
         module = module.removesuffix(".estimators")  # the package itself has these
         return {"page": f"{module}.{type(self).__name__}"}
 
-    def fit_predict(self, X, y=None, **fit_params):
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Cluster the rows of X and return their labels.
 
         Parameters
@@ -106,7 +113,15 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         return self.fit(X, y, **fit_params).labels_
 
     @available_if(lambda self: hasattr(self, "predict"))
-    def score(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: Any = None,
+        sample_id: Any = None,
+    ) -> float:
         """Return the share of the pairs that the predicted clusters of X satisfy.
 
         Parameters
@@ -131,15 +146,15 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         pairs = self._check_pairs(constraints, y, len(labels), sample_id)
         return pairs.closure(len(labels), on_conflict=self._settling()).score(labels)
 
-    def _settling(self):
+    def _settling(self) -> Literal["raise", "drop"]:
         """Return what a closure does with contradictions: "raise" or "drop"."""
         return "raise" if self.on_conflict == "raise" else "drop"
 
-    def _takes_objects(self):
+    def _takes_objects(self) -> bool:
         """Tell whether X may be a sequence of anything."""
         return False
 
-    def _check_data(self, X, *, reset):
+    def _check_data(self, X: Any, *, reset: bool) -> Any:
         """Return X as the layers below take it: an array, CSR, sets of them, objects.
 
         Several views come as a list of matrices. Kernel functions of the user may take
@@ -160,7 +175,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             n_features = tuple(view.shape[1] for view in data)
             if reset:
                 self._forget_features()
-                self.n_features_in_ = n_features
+                self.n_features_in_: Any = n_features
             elif n_features != getattr(self, "n_features_in_", None):
                 raise ValueError(
                     f"X has views of {n_features} features, but "
@@ -174,7 +189,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             return check_objects(X)
         return validate_data(self, X, reset=reset, **options)
 
-    def _check_dask(self, X, is_pairwise, *, reset):
+    def _check_dask(self, X: Any, is_pairwise: bool, *, reset: bool) -> DaskRows:
         """Return the rows of a Dask collection, which stay where they are."""
         if is_pairwise or "dask" not in self._takes:
             raise TypeError(
@@ -183,7 +198,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             )
         rows = DaskRows(X)
         # An empty table of the same columns: names and number are checked, no values.
-        empty = np.empty((1, rows.shape[1]))
+        empty: Any = np.empty((1, rows.shape[1]))
         names = getattr(X, "columns", None)
         if names is not None:
             empty = pd.DataFrame(empty, columns=names)
@@ -192,12 +207,14 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             rows.check_finite()
         return rows
 
-    def _forget_features(self):
+    def _forget_features(self) -> None:
         """Delete what an earlier fit to other data has left."""
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
-    def _check_pairs(self, constraints, y, n_samples, sample_id):
+    def _check_pairs(
+        self, constraints: Any, y: Any, n_samples: int, sample_id: Any
+    ) -> Constraints:
         """Return the pairs as positions, without those that ``on_conflict`` drops."""
         if hasattr(y, "__array__"):
             y = np.asarray(y)
@@ -208,15 +225,15 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
 
     def _check_fit(
         self,
-        X,
-        y,
-        constraints,
-        sample_weight,
-        sample_id,
+        X: Any,
+        y: Any,
+        constraints: Any,
+        sample_weight: Any,
+        sample_id: Any,
         *,
-        n_clusters=None,
-        hard=False,
-    ):
+        n_clusters: int | None = None,
+        hard: bool = False,
+    ) -> FitInput:
         """Return all input of ``fit``, checked.
 
         Parameters
@@ -259,7 +276,7 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
         self._row_marks = row_marks(data)
         return FitInput(X, y, data, sample_weight, pairs, closure, n_clusters, rng)
 
-    def _is_fitted_to(self, X):
+    def _is_fitted_to(self, X: Any) -> bool:
         """Tell whether X are the rows of the fit in the same order."""
         marks = getattr(self, "_row_marks", None)
         if marks is None:
@@ -272,30 +289,43 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             and np.allclose(found, marks, rtol=1e-6, atol=1e-9)
         )
 
-    def _fit_in_one_task(self, given, cluster, max_parts=0):
-        """Set what ``cluster(given)`` returns; callbacks see one task.
+    @contextmanager
+    def _callbacks_told(
+        self, given: FitInput, n_parts: int, part_name: str
+    ) -> Iterator[Callable[..., bool]]:
+        """Tell callbacks that a fit begins and ends; yield what ends a part of it.
 
-        Of a task of several parts they see each: ``cluster(given, end_part)`` calls
-        ``end_part()`` after every one, and leaves the rest out if that says True.
+        It takes what makes the fitted attributes so far, if anything does, and says
+        whether a callback asks to leave out the rest.
         """
         data = {"estimator": self, "X": given.X, "y": given.y}
-        context = self._init_callback_context(max_subtasks=max_parts)
+        context = self._init_callback_context(max_subtasks=n_parts)
         context.call_on_fit_task_begin(**data)
 
-        def end_part():
-            part = context.subcontext(task_name="part")
+        def end_part(attributes: Callable[[], dict[str, Any]] | None = None) -> bool:
+            part = context.subcontext(task_name=part_name)
             part.call_on_fit_task_begin(**data)
             return bool(
-                part.call_on_fit_task_end(**data, reconstruction_attributes=None)
+                part.call_on_fit_task_end(**data, reconstruction_attributes=attributes)
             )
 
-        with one_blas_thread():
-            parts = (end_part,) if max_parts else ()
-            self._set_attributes(cluster(given, *parts))
+        yield end_part
         context.call_on_fit_task_end(**data, reconstruction_attributes={})
+
+    def _fit_in_one_task(
+        self, given: FitInput, cluster: Callable[..., dict[str, Any]], n_parts: int = 0
+    ) -> Self:
+        """Set what ``cluster(given)`` returns.
+
+        Of a task of several parts it is ``cluster(given, end_part)``, see above.
+        """
+        told = self._callbacks_told(given, n_parts, "part")
+        with told as end_part, one_blas_thread():
+            parts = (end_part,) if n_parts else ()
+            self._set_attributes(cluster(given, *parts))
         return self
 
-    def _set_attributes(self, attributes):
+    def _set_attributes(self, attributes: dict[str, Any]) -> None:
         """Set fitted attributes; warn if the clustering did not come to rest."""
         for name, value in attributes.items():
             setattr(self, name, value)
@@ -305,9 +335,10 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
                 ConvergenceWarning,
             )
 
-    def _predict_blocks(self, X, nearest):
+    def _predict_blocks(self, X: Any, nearest: Callable[[Any], IntArray]) -> Any:
         """Return the labels of new rows, ``nearest(rows)`` of a block at a time."""
         check_is_fitted(self, "labels_")
+        block_of: Callable[[slice], Any]
         if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0:
             # Checked a block at a time: a mapped file may be larger than memory.
             n_samples, block_of = len(X), lambda b: self._check_data(X[b], reset=False)
@@ -321,20 +352,22 @@ class ConstrainedClusterer(ClusterMixin, CallbackSupportMixin, BaseEstimator):
             labels[block] = nearest(block_of(block))
         return labels
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-def _nearest_in_chunk(nearest, rows, where):
+def _nearest_in_chunk(
+    nearest: Callable[[Any], IntArray], rows: FloatArray, where: slice
+) -> IntArray:
     """Return the labels of a chunk of rows, block by block."""
     blocks = gen_batches(len(rows), _PREDICT_BLOCK)
     return np.concatenate([nearest(rows[block]) for block in blocks])
 
 
-def attributes_of(result, closure):
+def attributes_of(result: Any, closure: Closure) -> dict[str, Any]:
     """Return the fitted attributes that describe the result of a clustering."""
     return {
         "labels_": result.labels,
@@ -345,13 +378,13 @@ def attributes_of(result, closure):
     }
 
 
-def as_generator(random_state):
+def as_generator(random_state: Seed) -> np.random.Generator:
     """Return a numpy Generator from scikit-learn's ``random_state``."""
     seed = check_random_state(random_state).randint(2**32, dtype=np.uint64)
     return np.random.default_rng(seed)
 
 
-def _check_positive(sample_weight, n_samples):
+def _check_positive(sample_weight: Any, n_samples: int) -> FloatArray:
     """Return the weights of rows, none of them zero."""
     weight = check_sample_weight(
         sample_weight,

@@ -1,13 +1,17 @@
 """What differs between versions of scikit-learn, and its private names."""
 
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
 import sklearn
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     Options,
     StrOptions,
 )
+from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 try:
@@ -17,7 +21,7 @@ except ImportError:  # before 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """The same methods, with nobody to tell."""
 
-        def set_callbacks(self, *callbacks):
+        def set_callbacks(self, *callbacks: Any) -> Self:
             """Refuse callbacks.
 
             Parameters
@@ -36,20 +40,26 @@ except ImportError:  # before 1.9
                 )
             return self
 
-        def _init_callback_context(self, **kwargs):
+        def _init_callback_context(self, **kwargs: Any) -> "_NobodyToTell":
             return _NobodyToTell()
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+# With types, so that the methods which they decorate keep theirs.
+fit_context: Callable[..., Callable[[Method], Method]] = _fit_context
+available_if: Callable[..., Callable[[Method], Method]] = _available_if
 
 
 class _NobodyToTell:
     """A callback context without callbacks."""
 
-    def subcontext(self, **kwargs):
+    def subcontext(self, **kwargs: Any) -> Self:
         return self
 
-    def call_on_fit_task_begin(self, **kwargs):
+    def call_on_fit_task_begin(self, **kwargs: Any) -> None:
         return None
 
-    def call_on_fit_task_end(self, **kwargs):
+    def call_on_fit_task_end(self, **kwargs: Any) -> bool:
         return False
 
 
@@ -59,6 +69,7 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "available_if",
     "check_sample_weight",
     "fit_context",
 ]

@@ -1,12 +1,14 @@
 """Data as users pass it, and as the layers below take it."""
 
 import zlib
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from linkwise._typing import FloatArray, IntArray
 from linkwise.engines import DaskRows
 from linkwise.kernels import SeveralSets
 
@@ -14,7 +16,7 @@ from linkwise.kernels import SeveralSets
 _N_MARKED = 256
 
 
-def is_several(X):
+def is_several(X: Any) -> bool:
     """Tell whether X is a list of matrices with the same rows."""
     return (
         isinstance(X, (list, tuple))
@@ -23,7 +25,7 @@ def is_several(X):
     )
 
 
-def is_numeric(X):
+def is_numeric(X: Any) -> bool:
     """Tell whether X is a matrix, not a sequence of objects of the user's."""
     if issparse(X) or hasattr(X, "columns"):
         return True
@@ -34,7 +36,7 @@ def is_numeric(X):
     return array.ndim <= 2 and array.dtype.kind in "biufc"
 
 
-def check_several(X, **options):
+def check_several(X: Any, **options: Any) -> SeveralSets:
     """Return several matrices, each checked, with the same number of rows."""
     checked = SeveralSets(
         check_array(view, input_name=f"X[{i}]", **options) for i, view in enumerate(X)
@@ -43,14 +45,14 @@ def check_several(X, **options):
     return checked
 
 
-def check_objects(X):
+def check_objects(X: Any) -> Any:
     """Return a sequence of objects that can be sliced."""
     if len(X) == 0:
         raise ValueError("X is empty: 0 objects.")
     return X if isinstance(X, (list, np.ndarray)) else list(X)
 
 
-def check_squares(data):
+def check_squares(data: Any) -> None:
     """Raise if sums of squared distances between the rows of a matrix may overflow."""
     if not (issparse(data) or isinstance(data, np.ndarray)) or data.dtype.kind != "f":
         return
@@ -66,14 +68,14 @@ def check_squares(data):
         )
 
 
-def n_rows(data):
+def n_rows(data: Any) -> int:
     """Return the number of rows of checked data."""
     if isinstance(data, SeveralSets):
         data = data[0]
     return data.shape[0] if hasattr(data, "shape") else len(data)
 
 
-def rows_of(data, rows):
+def rows_of(data: Any, rows: slice | IntArray) -> Any:
     """Return some rows of checked data, given as a slice or an array of positions."""
     if isinstance(data, SeveralSets):
         return SeveralSets(view[rows] for view in data)
@@ -82,15 +84,14 @@ def rows_of(data, rows):
     return data[rows]
 
 
-def row_marks(data):
+def row_marks(data: Any) -> Any:
     """Return numbers by which checked data are known again, None if there are none.
 
     They are sums over some rows, which rounding hardly changes; of objects, checksums
     of what they look like in print.
     """
     if isinstance(data, SeveralSets):
-        marks = [row_marks(view) for view in data]
-        return None if marks[0] is None else np.concatenate(marks, axis=1)
+        return np.concatenate([row_marks(view) for view in data], axis=1)
     if isinstance(data, DaskRows):
         return None
     n_samples = n_rows(data)
@@ -103,7 +104,9 @@ def row_marks(data):
     return np.stack([some @ np.ones(len(places)), some @ places], axis=1)
 
 
-def row_shares(labels, sample_weight, n_clusters):
+def row_shares(
+    labels: IntArray, sample_weight: FloatArray, n_clusters: int
+) -> csr_array:
     """Return the part of each row in each centre, sparse, (n_samples, n_clusters)."""
     mass = np.bincount(labels, weights=sample_weight, minlength=n_clusters)
     return csr_array(

@@ -6,7 +6,7 @@ _SIZE = r"(\d+(?:\.\d*)?)\s*(?:([kmgt])(i?))?b?"
 _UNITS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
-def parse_bytes(size, name="max_memory"):
+def parse_bytes(size: float | str | None, name: str = "max_memory") -> float:
     """Return a number of bytes from a number or a text such as "2GiB" or "500 MB".
 
     None means no limit.
@@ -30,7 +30,14 @@ def parse_bytes(size, name="max_memory"):
     )
 
 
-def check_matrices(n_rows, n_matrices, max_memory, what, *, predicts=True):
+def check_matrices(
+    n_rows: int,
+    n_matrices: int,
+    max_memory: float | str | None,
+    what: str,
+    *,
+    predicts: bool = True,
+) -> None:
     """Raise if square matrices of all rows, 8 bytes an entry, need too much memory.
 
     Parameters

@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from types import FrameType
 
 import joblib
 import sklearn
@@ -14,9 +15,10 @@ _NOT_THE_USER = tuple(
 )
 
 
-def warn_caller(message, category):
+def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's that led here, however deep that is."""
-    frame, level = sys._getframe(1), 2
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
     while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USER):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -1,20 +1,31 @@
 """How far rows are from the centres of clusters."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from linkwise._typing import FloatArray, IntArray
 from linkwise.doors import row_shares
 from linkwise.engines import one_blas_thread
 from linkwise.estimators._blocks import ROWS_PER_BLOCK
 from linkwise.estimators._kernel_clusterer import KernelClusterer
 from linkwise.estimators._mahalanobis_csc import MahalanobisCSC
-from linkwise.estimators._row_map import last_step, plain_rows, reader
+from linkwise.estimators._row_map import (
+    as_it_is,
+    last_step,
+    plain_rows,
+    reader,
+)
+
+ToCentres = Callable[[Any], FloatArray]
 
 
-def centre_distances(model, X, labels=None):
+def centre_distances(model: Any, X: Any, labels: Any = None) -> FloatArray:
     """Return the squared distance of each row from the centre of each cluster.
 
     For a model with a learnt kernel or metric it is that by which ``predict`` finds the
@@ -45,25 +56,16 @@ def centre_distances(model, X, labels=None):
     [[0.4, 6.0], [0.4, 1.5], [3.4, 0.0]]
     """
     model, X = last_step(model, X)
+    check = as_it_is
     if isinstance(model, KernelClusterer):
         check_is_fitted(model, "labels_")
         check, to_centres = model._check_data, _kernel_distances(model)
     elif isinstance(model, MahalanobisCSC):
         check_is_fitted(model, "labels_")
-        centres = model._scaled(model.cluster_centers_)
-
-        def to_centres(rows):
-            rows = model._scaled(rows.toarray() if issparse(rows) else rows)
-            return pairwise_distances(rows, centres, metric="sqeuclidean")
-
-        check = model._check_data
+        check, to_centres = model._check_data, model._squared_distances
     else:
         X, points = plain_rows(X, np.random.default_rng(0))
         to_centres = _plain_distances(X, points, np.asarray(labels))
-
-        def check(rows, reset):
-            return rows
-
     n_samples, read = reader(X, check)
     with one_blas_thread():
         found = [
@@ -72,18 +74,20 @@ def centre_distances(model, X, labels=None):
     return np.maximum(np.concatenate(found), 0.0)
 
 
-def _kernel_distances(model):
+def _kernel_distances(model: KernelClusterer) -> ToCentres:
     if model._kernel.is_of_rows:
         return model._squared_distances
 
-    def to_centres(rows):
+    def to_centres(rows: Any) -> FloatArray:
         distances = model._to_centres(rows)
         return distances - distances.min(axis=1, keepdims=True)
 
     return to_centres
 
 
-def _plain_distances(X, points, labels):
+def _plain_distances(
+    X: Any, points: Callable[[Any], Any], labels: IntArray
+) -> ToCentres:
     """Return what gives the distances of rows from the means of their clusters."""
     k = int(labels.max(initial=-1)) + 1
     inside = np.flatnonzero(labels >= 0)
@@ -92,7 +96,7 @@ def _plain_distances(X, points, labels):
     means = means.toarray() if issparse(means) else means
     is_empty = np.bincount(labels[inside], minlength=k) == 0
 
-    def to_centres(rows):
+    def to_centres(rows: Any) -> FloatArray:
         distances = pairwise_distances(points(rows), means) ** 2
         distances[:, is_empty] = np.inf
         return distances

@@ -115,10 +115,11 @@ def committee_of(
     ]
     weights = np.stack([trials[i].weights for i in members])
     is_blind = np.array([trials[i].is_blind for i in members])
+    judge: Any = evaluator.judge
     committee = Committee(
-        np.stack([trials[i].labels for i in members]),
+        np.stack([np.asarray(trials[i].labels) for i in members]),
         np.array([trials[i].score for i in members]),
-        evaluator.judge.n_pairs,
+        judge.n_pairs,
         evaluator.n_clusters,
         bank.sample_weight,
         _handicap(weights, bank),

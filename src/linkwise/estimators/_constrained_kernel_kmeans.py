@@ -1,8 +1,10 @@
 """ConstrainedKernelKMeans: pairs that cost or bind, under one fixed kernel."""
 
 from numbers import Real
+from typing import Any, Literal, Self
 
-from linkwise.doors import Interval, StrOptions, fit_context
+from linkwise._typing import Seed
+from linkwise.doors import FitInput, Interval, StrOptions, fit_context
 from linkwise.estimators._clustering import FinalStep, cluster_under
 from linkwise.estimators._kernel_clusterer import KernelClusterer
 from linkwise.estimators._kernel_problem import exact_bank, is_named
@@ -71,17 +73,17 @@ class ConstrainedKernelKMeans(KernelClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        kernel="rbf",
-        mode="soft",
-        penalty="outlier",
-        penalty_weight=1.0,
-        max_iter=100,
-        on_conflict="raise",
-        max_memory="4GiB",
-        random_state=None,
-    ):
+        kernel: Any = "rbf",
+        mode: Literal["soft", "hard"] = "soft",
+        penalty: Literal["outlier", "hmrf"] = "outlier",
+        penalty_weight: float = 1.0,
+        max_iter: int = 100,
+        on_conflict: str = "raise",
+        max_memory: float | str | None = "4GiB",
+        random_state: Seed = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
         self.mode = mode
@@ -93,7 +95,15 @@ class ConstrainedKernelKMeans(KernelClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: Any = None,
+        sample_id: Any = None,
+    ) -> Self:
         """Cluster the rows of X under the pairs.
 
         Parameters
@@ -110,7 +120,7 @@ class ConstrainedKernelKMeans(KernelClusterer):
         )
         return self._fit_in_one_task(given, self._attributes)
 
-    def _attributes(self, given):
+    def _attributes(self, given: FitInput) -> dict[str, Any]:
         bank, _ = exact_bank(given, self._kernels(), "none", self.max_memory)
         evaluator = Evaluator(bank, given.closure, self.n_clusters)
         options = {"penalty": self.penalty, "penalty_weight": self.penalty_weight}
@@ -120,7 +130,5 @@ class ConstrainedKernelKMeans(KernelClusterer):
         found = cluster_under(bank, evaluator, given.closure, bank.unscaled, step)
         return found.attributes
 
-    def _kernels(self):
-        if is_named(self.kernel, "precomputed"):
-            return self.kernel
-        return [self.kernel]
+    def _kernels(self) -> Any:
+        return self.kernel if is_named(self.kernel, "precomputed") else [self.kernel]

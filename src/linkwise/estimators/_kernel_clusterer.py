@@ -1,10 +1,12 @@
 """Estimators that cluster under a kernel: what they take, and how they predict."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from linkwise._typing import FloatArray, IntArray
 from linkwise.doors import ConstrainedClusterer, HasMethods, Interval, StrOptions
 from linkwise.estimators._kernel_problem import is_named
 from linkwise.kernels import KernelBank
@@ -47,24 +49,24 @@ class KernelClusterer(ConstrainedClusterer):
 
     _takes = frozenset({"views"})
 
-    def _kernels(self):
+    def _kernels(self) -> Any:
         """Return the kernels asked for."""
         return self.kernels
 
-    def _takes_objects(self):
+    def _takes_objects(self) -> bool:
         kernels = self._kernels()
         if isinstance(kernels, (list, tuple)):  # kernels with a name take numbers
             return not any(isinstance(kernel, str) for kernel in kernels)
         return isinstance(kernels, KernelBank)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_named(self._kernels(), "precomputed")
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Return the cluster of each row of X.
 
         A row goes where it would have gone in ``fit``. Where rows were placed
@@ -87,23 +89,23 @@ class KernelClusterer(ConstrainedClusterer):
         """
         return self._predict_blocks(X, self._nearest_centres)
 
-    def _nearest_centres(self, rows):
+    def _nearest_centres(self, rows: Any) -> IntArray:
         return self._to_centres(rows).argmin(axis=1)
 
-    def _to_centres(self, rows):
+    def _to_centres(self, rows: Any) -> FloatArray:
         """Return squared distances to the centres up to a constant for each row."""
         return self._from_values(self._kernel(rows))
 
-    def _squared_distances(self, rows):
+    def _squared_distances(self, rows: Any) -> FloatArray:
         """Return squared distances to the centres, shape (n_rows, n_clusters)."""
         values, norms = self._kernel.with_norms(rows)
         return norms[:, None] + self._from_values(values)
 
-    def _from_values(self, values):
+    def _from_values(self, values: FloatArray) -> FloatArray:
         cross = values.astype(np.float64)
         return self._centre_norms - 2.0 * (cross @ self._row_shares)
 
-    def match_labels(self, earlier):
+    def match_labels(self, earlier: Any) -> Self:
         """Rename the clusters after those of an earlier clustering of the same rows.
 
         Each cluster gets the id of the earlier one with which it shares rows, so that
@@ -135,16 +137,16 @@ class KernelClusterer(ConstrainedClusterer):
         k = len(self._centre_norms)
         counts = (earlier >= 0) & (earlier < k) & (self.labels_ >= 0)
         new_id = matched(self.labels_[counts], earlier[counts], k)
-        self.labels_ = np.where(self.labels_ < 0, -1, new_id[self.labels_])
+        self.labels_: Any = np.where(self.labels_ < 0, -1, new_id[self.labels_])
         self._reorder(np.argsort(new_id))
         return self
 
-    def _reorder(self, order):
+    def _reorder(self, order: IntArray) -> None:
         """Put what belongs to clusters into another order."""
-        self._row_shares = self._row_shares[:, order]
-        self._centre_norms = self._centre_norms[order]
+        self._row_shares: Any = self._row_shares[:, order]
+        self._centre_norms: FloatArray = self._centre_norms[order]
 
-    def _check_earlier(self, earlier):
+    def _check_earlier(self, earlier: Any) -> IntArray:
         if not isinstance(self.labels_, np.ndarray):
             raise ValueError("match_labels needs labels in memory, not a Dask array.")
         earlier = np.asarray(earlier)

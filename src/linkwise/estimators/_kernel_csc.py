@@ -1,13 +1,16 @@
 """KernelCSC: choose the kernel whose clusters satisfy the most constraints."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils import gen_batches
 
+from linkwise._typing import FloatArray, IntArray, Seed
 from linkwise.doors import Interval, StrOptions, fit_context, n_rows, rows_of
-from linkwise.engines import is_dask_collection
+from linkwise.engines import Engine, is_dask_collection
 from linkwise.estimators._blocks import ROWS_PER_BLOCK
 from linkwise.estimators._clustering import FinalStep
 from linkwise.estimators._committee import (
@@ -23,13 +26,15 @@ from linkwise.estimators._kernel_clusterer import SEARCH_OF_KERNELS, KernelClust
 from linkwise.estimators._kernel_fit import KernelFit, warn_of_idle_kernel
 from linkwise.estimators._kernel_problem import pose
 from linkwise.estimators._n_clusters import choose_n_clusters, is_known
-from linkwise.estimators._placed_rows import place
+from linkwise.estimators._placed_rows import PlacedRows, place
 from linkwise.estimators._search import (
     NO_SEARCH,
     SEARCH_CONSTRAINTS,
     callbacks_told,
     run_candidates,
 )
+from linkwise.kernels import KernelBank
+from linkwise.search import Committee, Reward, Search, TieBreak
 
 
 class KernelCSC(KernelClusterer):
@@ -244,46 +249,46 @@ class KernelCSC(KernelClusterer):
     # Those rows that are looked at are widened: all of them may be many.
     _takes = frozenset({"views", "dask", "float32"})
     # Where rows belong, if not to the nearest centre.
-    _rule = None
+    _rule: PlacedRows | None = None
     # Relative squared distance above which rows are in no cluster.
-    _far_limit = None
+    _far_limit: float | None = None
     # What the search leaves behind, for those that ask for pairs: the committee, and
     # the place of each row in its labels, -1 for rows outside a working set.
-    _committee = None
-    _committee_rows = None
+    _committee: Committee | None = None
+    _committee_rows: IntArray | None = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: prediction needs no committee, and it is large."""
         state = super().__getstate__()
         return {k: v for k, v in state.items() if not k.startswith("_committee")}
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int | str | Sequence[int] = 8,
         *,
-        kernels="rich",
-        constraints=None,
-        n_candidates=1000,
-        max_kernels=5,
-        search="auto",
-        selection="committee",
-        noise="auto",
-        far=0.0,
-        final_step="auto",
-        approximation="auto",
-        n_landmarks=150,
-        working_rows=20_000,
-        filter="ratio",
-        reward="share",
-        tie_break="first",
-        max_iter=300,
-        on_conflict="warn",
-        time_limit=None,
-        patience=None,
-        max_memory="4GiB",
-        n_jobs=None,
-        random_state=None,
-    ):
+        kernels: str | Sequence[Any] | KernelBank = "rich",
+        constraints: Any = None,
+        n_candidates: int = 1000,
+        max_kernels: int = 5,
+        search: str | Search = "auto",
+        selection: str = "committee",
+        noise: str | float = "auto",
+        far: float = 0.0,
+        final_step: Literal["auto", "soft", "hard"] | None = "auto",
+        approximation: str = "auto",
+        n_landmarks: int = 150,
+        working_rows: int = 20_000,
+        filter: str = "ratio",
+        reward: Reward = "share",
+        tie_break: TieBreak = "first",
+        max_iter: int = 300,
+        on_conflict: str = "warn",
+        time_limit: float | None = None,
+        patience: int | None = None,
+        max_memory: float | str | None = "4GiB",
+        n_jobs: int | Engine | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.constraints = constraints
@@ -309,7 +314,15 @@ class KernelCSC(KernelClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: Any = None,
+        sample_id: Any = None,
+    ) -> Self:
         """Learn a kernel from the pairs and cluster the rows of X.
 
         Parameters
@@ -405,13 +418,13 @@ class KernelCSC(KernelClusterer):
         self._set_far(X)
         return self
 
-    def _step(self, seed):
+    def _step(self, seed: int) -> FinalStep | None:
         """Return the constrained step at the end, None if there is none."""
-        if self.final_step in (None, "auto"):
+        if self.final_step is None or self.final_step == "auto":
             return None
         return FinalStep(self.final_step, seed, self.max_iter, keep_satisfied=True)
 
-    def _set_far(self, X):
+    def _set_far(self, X: Any) -> None:
         """Take rows far from the centre of their cluster out of it."""
         self._far_limit = None
         if self.far == 0.0:
@@ -429,17 +442,17 @@ class KernelCSC(KernelClusterer):
             self._far_limit = np.sort(relative)[-n_far - 1]
             self.labels_ = np.where(relative > self._far_limit, -1, self.labels_)
 
-    def _nearest_and_distance(self, rows):
+    def _nearest_and_distance(self, rows: Any) -> tuple[IntArray, FloatArray]:
         """Return the nearest centre of each row, and its squared distance."""
         distances = self._squared_distances(rows)
         return distances.argmin(axis=1), np.maximum(distances.min(axis=1), 0)
 
-    def _relative(self, nearest, distance):
+    def _relative(self, nearest: IntArray, distance: FloatArray) -> FloatArray:
         """Return distances in units of the mean one of their cluster."""
         unit = np.maximum(self._mean_distances[nearest], np.finfo(float).tiny)
         return distance / unit
 
-    def _nearest_centres(self, rows):
+    def _nearest_centres(self, rows: Any) -> IntArray:
         if self._rule is not None:
             labels = self._rule.decide(rows).labels
         else:
@@ -449,7 +462,7 @@ class KernelCSC(KernelClusterer):
         relative = self._relative(*self._nearest_and_distance(rows))
         return np.where(relative > self._far_limit, -1, labels)
 
-    def _reorder(self, order):
+    def _reorder(self, order: IntArray) -> None:
         super()._reorder(order)
         if self._rule is not None:
             self._rule = self._rule.reordered(order)

@@ -48,7 +48,7 @@ class KernelProblem:
     kernels: Any
     filter: str
     n_landmarks: int
-    max_memory: Any  # the parameter
+    max_memory: float | str | None  # the parameter
     fold_memory: float  # bytes of it for banks of folds of the pairs
     view_seed: int
 
@@ -137,7 +137,7 @@ def pose(model: Any, given: FitInput, *, has_folds: bool = False) -> KernelProbl
     )
 
 
-def memory_for_bank(max_memory: Any, fold_memory: float) -> float:
+def memory_for_bank(max_memory: float | str | None, fold_memory: float) -> float:
     """Return the bytes that a bank may use, where folds of the pairs need some."""
     memory = parse_bytes(max_memory)
     return memory - fold_memory if np.isfinite(memory) else memory
@@ -147,7 +147,7 @@ def exact_bank(
     given: FitInput,
     kernels: Any,
     filter: str,
-    max_memory: Any,
+    max_memory: float | str | None,
     known: Known | None = None,
     fold_memory: float = 0.0,
 ) -> tuple[KernelBank, float]:

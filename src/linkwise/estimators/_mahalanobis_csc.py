@@ -1,25 +1,26 @@
 """MahalanobisCSC: choose the feature weights whose clusters satisfy most pairs."""
 
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 
-from linkwise._typing import FloatArray
+from linkwise._typing import FloatArray, IntArray, Seed
 from linkwise.clustering import centres_of
 from linkwise.doors import (
     ConstrainedClusterer,
+    FitInput,
     Interval,
     StrOptions,
     attributes_of,
     fit_context,
-    parse_bytes,
     row_shares,
     warn_caller,
 )
-from linkwise.engines import DaskRows, one_blas_thread
+from linkwise.engines import DaskRows, Engine, one_blas_thread
 from linkwise.estimators._approximation import log
 from linkwise.estimators._blocks import cluster_all_rows, with_all_clusters
 from linkwise.estimators._clustering import best_on_all_rows
@@ -31,13 +32,15 @@ from linkwise.estimators._search import (
     history,
     run_candidates,
 )
-from linkwise.estimators._working_set import UNREST, working_set
+from linkwise.estimators._working_set import UNREST, WorkingSet, working_set
 from linkwise.exceptions import ConstraintWarning
 from linkwise.kernels import FeatureScales, Standardized, feature_seconds
-from linkwise.search import Cube, Evaluator
+from linkwise.search import Cube, Evaluator, Reward, Search, TieBreak, Trial
 
 # Seconds of a candidate above which a working set is worth it.
 _LONG = 0.05
+# Bytes for passes over all rows; standardised rows that are kept may take half.
+_MEMORY = 2.0**30
 
 
 class MetricClustering(NamedTuple):
@@ -125,21 +128,21 @@ class MahalanobisCSC(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        n_candidates=1000,
-        search="auto",
-        approximation="auto",
-        working_rows=20_000,
-        reward="share",
-        tie_break="first",
-        max_iter=300,
-        on_conflict="raise",
-        time_limit=None,
-        patience=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        n_candidates: int = 1000,
+        search: str | Search = "auto",
+        approximation: str = "auto",
+        working_rows: int = 20_000,
+        reward: Reward = "share",
+        tie_break: TieBreak = "first",
+        max_iter: int = 300,
+        on_conflict: str = "raise",
+        time_limit: float | None = None,
+        patience: int | None = None,
+        n_jobs: int | Engine | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_candidates = n_candidates
         self.search = search
@@ -155,7 +158,15 @@ class MahalanobisCSC(ConstrainedClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: Any = None,
+        sample_id: Any = None,
+    ) -> Self:
         """Learn feature weights from the pairs and cluster the rows of X.
 
         Parameters
@@ -190,20 +201,18 @@ class MahalanobisCSC(ConstrainedClusterer):
                 "labels).",
                 ConstraintWarning,
             )
-        judging = Judging(
-            Evaluator(
-                bank,
-                closure,
-                given.n_clusters,
-                reward=self.reward,
-                max_iter=self.max_iter,
-                unrest=UNREST if how == "working_set" else 0.0,
-            ),
-            Cube(bank.n_weights),
+        evaluator = Evaluator(
+            bank,
+            closure,
+            given.n_clusters,
+            reward=self.reward,
+            max_iter=self.max_iter,
+            unrest=UNREST if how == "working_set" else 0.0,
         )
-        evaluator, names = judging.evaluator, self._feature_names()
+        made_up = [f"x{i}" for i in range(self.n_features_in_)]
+        names = getattr(self, "feature_names_in_", made_up)
 
-        def cluster(weights):
+        def cluster(weights: FloatArray) -> MetricClustering:
             with one_blas_thread():
                 result = evaluator.cluster(bank.combine(weights), weights)
             centres = row_shares(result.labels, weight, given.n_clusters).T @ data
@@ -217,7 +226,9 @@ class MahalanobisCSC(ConstrainedClusterer):
                 return found
             return self._spread(found, view, given, work, local, evaluator.judge)
 
-        def attributes(trials, chosen, stopped_by="callback"):
+        def attributes(
+            trials: Sequence[Trial], chosen: int, stopped_by: str = "callback"
+        ) -> dict[str, Any]:
             if trials:
                 found = best_on_all_rows(cluster, trials, chosen)
             else:
@@ -236,11 +247,12 @@ class MahalanobisCSC(ConstrainedClusterer):
         with callbacks_told(self, given, self.n_candidates, attributes) as on_trial:
             result = NO_SEARCH
             if not given.pairs.is_empty:
+                judging = Judging(evaluator, Cube(bank.n_weights))
                 result = run_candidates(self, judging, given.rng, on_trial)
             self._set_attributes(attributes(*result))
         return self
 
-    def _approximation(self, given):
+    def _approximation(self, given: FitInput) -> str:
         """Return whether the search needs a working set, and say so in the log."""
         if self.approximation != "auto":
             if isinstance(given.data, DaskRows) and self.approximation == "exact":
@@ -262,18 +274,25 @@ class MahalanobisCSC(ConstrainedClusterer):
         )
         return how
 
-    def _spread(self, found, view, given, work, local, judge):
+    def _spread(
+        self,
+        found: MetricClustering,
+        view: Any,
+        given: FitInput,
+        work: WorkingSet,
+        local: FitInput,
+        judge: Callable[[IntArray], float],
+    ) -> MetricClustering:
         """Return a clustering of the working rows as one of all rows."""
 
-        def standardized(rows):
+        def standardized(rows: Any) -> FloatArray:
             return view.transform(_dense(rows)).values
 
         core = np.diag(found.weights**2)
         means = standardized(found.centres)
         start = centres_of(means, np.ones(len(means)), core)
-        memory = parse_bytes("1GiB")
         result, labels_by = cluster_all_rows(
-            self, given, standardized, start, core, memory
+            self, given, standardized, start, core, _MEMORY
         )
         means = np.where(np.isnan(result.means), means, result.means)
         scale = np.where(np.isinf(view.scale), 0.0, view.scale)
@@ -299,7 +318,7 @@ class MahalanobisCSC(ConstrainedClusterer):
             judge(own),
         )
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Return the nearest cluster of each row of X under the learnt metric.
 
         Parameters
@@ -314,19 +333,19 @@ class MahalanobisCSC(ConstrainedClusterer):
         """
         return self._predict_blocks(X, self._nearest_centres)
 
-    def _nearest_centres(self, rows):
+    def _nearest_centres(self, rows: Any) -> IntArray:
         centres = self._scaled(self.cluster_centers_)
-        return pairwise_distances_argmin(self._scaled(_dense(rows)), centres)
+        return pairwise_distances_argmin(self._scaled(rows), centres)
 
-    def _scaled(self, rows):
-        return self._view.transform(rows).values * self.feature_weights_
+    def _squared_distances(self, rows: Any) -> FloatArray:
+        """Return squared distances to the centres, shape (n_rows, n_clusters)."""
+        centres = self._scaled(self.cluster_centers_)
+        return pairwise_distances(self._scaled(rows), centres, metric="sqeuclidean")
 
-    def _feature_names(self):
-        """Return the names of the features, made up if they have none."""
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else names
+    def _scaled(self, rows: Any) -> FloatArray:
+        return self._view.transform(_dense(rows)).values * self.feature_weights_
 
 
-def _dense(data):
+def _dense(data: Any) -> FloatArray:
     """Return the data as an array in C order, for which loops are compiled."""
     return data.toarray() if issparse(data) else np.ascontiguousarray(data)

@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -32,7 +32,7 @@ _PRICE = 0.75
 _UNRELATED = np.linspace(0.002, 1.0, 200)
 
 
-def is_known(n_clusters: Any) -> bool:
+def is_known(n_clusters: Any) -> TypeGuard[int]:
     """Tell whether the number of clusters is a number."""
     return isinstance(n_clusters, Integral)
 

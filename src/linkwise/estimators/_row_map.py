@@ -1,5 +1,6 @@
 """Rows as points of a plane, for pictures of a model."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from linkwise._typing import FloatArray, IntArray, Seed
 from linkwise.doors import as_generator, is_several, n_rows, rows_of
 from linkwise.engines import is_dask_collection, one_blas_thread
 from linkwise.estimators._kernel_clusterer import KernelClusterer
@@ -26,7 +28,14 @@ _ROWS_FOR_DIRECTIONS = 20_000
 _ROUNDING = 1e-13
 
 
-def row_map(model, X, *, max_exact=3000, n_landmarks=300, random_state=0):
+def row_map(
+    model: Any,
+    X: Any,
+    *,
+    max_exact: int = 3000,
+    n_landmarks: int = 300,
+    random_state: Seed = 0,
+) -> FloatArray:
     """Return the rows as points of a plane, where near ones are alike to a model.
 
     For a model with a learnt kernel or metric it is kernel PCA under it: the two
@@ -87,11 +96,11 @@ class _Geometry(NamedTuple):
     """Inner products of rows, some of them at a time."""
 
     n_rows: int
-    points: Any  # of rows (a slice, or positions), what `between` takes
-    between: Any  # of two collections of points, their inner products
+    points: Callable[[Any], Any]  # of a slice or of positions, what `between` takes
+    between: Callable[[Any, Any], FloatArray]  # inner products of two sets of points
 
 
-def _given_gram(model, X):
+def _given_gram(model: Any, X: Any) -> Any:
     """Return the kernel matrix of the rows if it was given in place of them."""
     if not isinstance(model, KernelClusterer):
         return None
@@ -105,29 +114,21 @@ def _given_gram(model, X):
     return gram if gram.shape[0] == gram.shape[1] else None
 
 
-def _geometry(model, X, rng):
+def _geometry(model: Any, X: Any, rng: np.random.Generator) -> _Geometry:
+    check, between = as_it_is, _inner_products
     if isinstance(model, KernelClusterer) and model._kernel.is_of_rows:
         check, points = model._check_data, model._kernel.points
         between = model._kernel.between
     elif isinstance(model, MahalanobisCSC):
         check_is_fitted(model, "labels_")
-        check, between = model._check_data, _inner_products
-
-        def points(rows):
-            return model._scaled(rows.toarray() if issparse(rows) else rows)
-
+        check, points = model._check_data, model._scaled
     else:
         X, points = plain_rows(X, rng)
-        between = _inner_products
-
-        def check(rows, reset):
-            return rows
-
     n_samples, read = reader(X, check)
     return _Geometry(n_samples, lambda rows: points(read(rows)), between)
 
 
-def last_step(model, X):
+def last_step(model: Any, X: Any) -> tuple[Any, Any]:
     """Return the clusterer of a model and the rows that it gets, in memory."""
     if is_dask_collection(X):
         raise TypeError(
@@ -139,7 +140,12 @@ def last_step(model, X):
     return model[-1], X if len(model) == 1 else model[:-1].transform(X)
 
 
-def reader(X, check):
+def as_it_is(X: Any, *, reset: bool) -> Any:
+    """Return rows that need no check."""
+    return X
+
+
+def reader(X: Any, check: Callable[..., Any]) -> tuple[int, Callable[[Any], Any]]:
     """Return the number of rows, and what reads some of them, checked."""
     if isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0:
         # Checked some at a time: a mapped file may be larger than memory.
@@ -148,7 +154,7 @@ def reader(X, check):
     return n_rows(data), lambda rows: rows_of(data, rows)
 
 
-def _columns(X):
+def _columns(X: Any) -> Any:
     """Return the rows as one matrix, whose columns are all that is known of them."""
     if is_several(X):
         return np.hstack([v.toarray() if issparse(v) else np.asarray(v) for v in X])
@@ -157,7 +163,7 @@ def _columns(X):
     )
 
 
-def plain_rows(X, rng):
+def plain_rows(X: Any, rng: np.random.Generator) -> tuple[Any, Callable[[Any], Any]]:
     """Return rows as one matrix, and what makes their columns comparable.
 
     Of many rows, means and deviations are those of a sample; sparse rows are left as
@@ -173,24 +179,24 @@ def plain_rows(X, rng):
     return X, lambda rows: view.transform(rows).values
 
 
-def _inner_products(left, right):
+def _inner_products(left: Any, right: Any) -> FloatArray:
     product = left @ right.T
     return product.toarray() if issparse(product) else np.asarray(product, np.float64)
 
 
-def _drawn(n_samples, n_drawn, rng):
+def _drawn(n_samples: int, n_drawn: int, rng: np.random.Generator) -> IntArray:
     """Return some of the rows in their order."""
     return np.sort(rng.choice(n_samples, n_drawn, replace=False))
 
 
-def _exact(gram):
+def _exact(gram: FloatArray) -> FloatArray:
     """Return the two leading coordinates of the rows of a kernel matrix."""
     gram, _, least = _centred(gram)
     values, vectors = _leading(gram, least)
     return _with_signs(vectors * np.sqrt(values))
 
 
-def _centred(gram):
+def _centred(gram: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Return a kernel matrix with its origin in the mean of the rows.
 
     Also the means of its columns before, and the least eigenvalue that is more than
@@ -202,7 +208,7 @@ def _centred(gram):
     return gram + means.mean() - means - means[:, None], means, least
 
 
-def _leading(matrix, least):
+def _leading(matrix: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
     """Return the two largest eigenvalues, 0 below ``least``, and their vectors."""
     size = len(matrix)
     try:
@@ -219,7 +225,9 @@ def _leading(matrix, least):
     return found, directions
 
 
-def _by_landmarks(geometry, n_landmarks, rng):
+def _by_landmarks(
+    geometry: _Geometry, n_landmarks: int, rng: np.random.Generator
+) -> FloatArray:
     """Return coordinates in the span of some rows, block by block."""
     n_samples = geometry.n_rows
     landmarks = geometry.points(_drawn(n_samples, min(n_landmarks, n_samples), rng))
@@ -231,14 +239,14 @@ def _by_landmarks(geometry, n_landmarks, rng):
     basis -= basis.mean(axis=0)  # whatever is added to a row of values has no effect
     origin = means @ basis
 
-    def coordinates(rows):
+    def coordinates(rows: IntArray) -> Iterator[FloatArray]:
         blocks = [rows[block] for block in gen_batches(len(rows), _ROWS_PER_BLOCK)]
         return (
             geometry.between(geometry.points(block), landmarks) @ basis - origin
             for block in blocks
         )
 
-    rows = np.arange(n_samples)
+    rows: IntArray = np.arange(n_samples)
     some = rows
     if n_samples > _ROWS_FOR_DIRECTIONS:
         some = _drawn(n_samples, _ROWS_FOR_DIRECTIONS, rng)
@@ -249,7 +257,7 @@ def _by_landmarks(geometry, n_landmarks, rng):
     return _with_signs(np.concatenate([(c - centre) @ directions for c in found]))
 
 
-def _with_signs(coordinates):
+def _with_signs(coordinates: FloatArray) -> FloatArray:
     """Return coordinates, of which the largest by size is positive in each column."""
     largest = np.abs(coordinates).argmax(axis=0)
     signs = np.where(coordinates[largest, [0, 1]] < 0.0, -1.0, 1.0)

@@ -63,20 +63,14 @@ def callbacks_told(
 
     A callback that returns True stops the search.
     """
-    data = {"estimator": model, "X": given.X, "y": given.y}
-    context = model._init_callback_context(max_subtasks=n_candidates)
-    context.call_on_fit_task_begin(**data)
     trials: list[Trial] = []
+    with model._callbacks_told(given, n_candidates, "candidate") as end_part:
 
-    def on_trial(index: int, trial: Trial, best: int) -> bool:
-        trials.append(trial)
-        task = context.subcontext(task_name="candidate")
-        task.call_on_fit_task_begin(**data)
-        state = partial(so_far, trials, best) if best >= 0 else None
-        return bool(task.call_on_fit_task_end(**data, reconstruction_attributes=state))
+        def on_trial(index: int, trial: Trial, best: int) -> bool:
+            trials.append(trial)
+            return end_part(partial(so_far, trials, best) if best >= 0 else None)
 
-    yield on_trial
-    context.call_on_fit_task_end(**data, reconstruction_attributes={})
+        yield on_trial
 
 
 def run_candidates(

@@ -1,16 +1,20 @@
 """SingleKernelCSC: the one kernel whose clusters satisfy the most constraints."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Any, Self
 
+from linkwise._typing import Seed
 from linkwise.doors import Interval, Options, fit_context
-from linkwise.engines import engine_for
+from linkwise.engines import Engine, engine_for
 from linkwise.estimators._committee import by_score
 from linkwise.estimators._held_out import MeanOverFolds
 from linkwise.estimators._kernel_clusterer import SEARCH_OF_KERNELS, KernelClusterer
 from linkwise.estimators._kernel_fit import KernelFit, warn_of_idle_kernel
 from linkwise.estimators._kernel_problem import pose
 from linkwise.estimators._search import NO_SEARCH, callbacks_told, warn_if_interrupted
-from linkwise.search import RandomSearch, run_search
+from linkwise.kernels import KernelBank
+from linkwise.search import RandomSearch, Reward, TieBreak, run_search
 
 
 class SingleKernelCSC(KernelClusterer):
@@ -83,22 +87,22 @@ class SingleKernelCSC(KernelClusterer):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        kernels="paper",
-        cv=0,
-        approximation="auto",
-        n_landmarks=150,
-        working_rows=20_000,
-        filter="ratio",
-        reward="share",
-        tie_break="first",
-        max_iter=300,
-        on_conflict="raise",
-        max_memory="4GiB",
-        n_jobs=None,
-        random_state=None,
-    ):
+        kernels: str | Sequence[Any] | KernelBank = "paper",
+        cv: int = 0,
+        approximation: str = "auto",
+        n_landmarks: int = 150,
+        working_rows: int = 20_000,
+        filter: str = "ratio",
+        reward: Reward = "share",
+        tie_break: TieBreak = "first",
+        max_iter: int = 300,
+        on_conflict: str = "raise",
+        max_memory: float | str | None = "4GiB",
+        n_jobs: int | Engine | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.cv = cv
@@ -115,7 +119,15 @@ class SingleKernelCSC(KernelClusterer):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, constraints=None, sample_weight=None, sample_id=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: Any = None,
+        sample_id: Any = None,
+    ) -> Self:
         """Choose a kernel by the pairs and cluster the rows of X.
 
         Parameters
@@ -135,9 +147,9 @@ class SingleKernelCSC(KernelClusterer):
         judging = by_score(self, problem, bank, max_kernels=1)
         fit = KernelFit(self, problem, bank, judging.evaluator)
         with callbacks_told(self, given, n_kernels, fit.so_far) as on_trial:
-            trials, chosen, stopped_by = NO_SEARCH
+            result = NO_SEARCH
             if not given.pairs.is_empty:
-                evaluate = judging.evaluator
+                evaluate: Any = judging.evaluator
                 if self.cv:
                     evaluate = MeanOverFolds(self, problem, bank)
                 result = run_search(
@@ -150,9 +162,10 @@ class SingleKernelCSC(KernelClusterer):
                     on_trial=on_trial,
                 )
                 warn_if_interrupted(result, n_kernels)
-                trials, chosen, stopped_by = result
-            found = fit.best(trials, chosen)
-            self._set_attributes(fit.attributes(found, trials, stopped_by))
+            found = fit.best(result.trials, result.best)
+            self._set_attributes(
+                fit.attributes(found, result.trials, result.stopped_by)
+            )
         if given.n_clusters > 1:
-            warn_of_idle_kernel(trials, self.kernel_weights_)
+            warn_of_idle_kernel(result.trials, self.kernel_weights_)
         return self

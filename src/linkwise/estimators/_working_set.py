@@ -59,26 +59,27 @@ def working_set(given: FitInput, n_others: int | None) -> WorkingSet:
     n_samples = given.closure.n_samples
     linked = np.asarray(given.pairs.points, dtype=np.intp)  # ascending
     n_free = n_samples - len(linked)
-    is_whole = n_others is None or max(n_others, n_clusters) >= n_free
+    n_drawn = n_samples if n_others is None else max(n_others, n_clusters)
+    is_whole = n_drawn >= n_free
     if is_whole:
-        rows = np.arange(n_samples)
+        rows: IntArray = np.arange(n_samples)
         weight = given.sample_weight
         weight = np.ones(n_samples) if weight is None else weight
     else:
         certain = np.union1d(linked, _extreme_rows(given.data))
         n_left = n_samples - len(certain)
-        n_drawn = min(max(n_others, n_clusters), n_left)
-        ranks = np.sort(given.rng.choice(n_left, n_drawn, replace=False))
+        ranks = np.sort(given.rng.choice(n_left, min(n_drawn, n_left), replace=False))
         rows, weight = _sample(certain, ranks, n_samples, given.sample_weight)
     data = rows_of(given.data, rows)
-    first = group = np.arange(len(rows))
+    first: IntArray = np.arange(len(rows))
+    group = first
     if not isinstance(data, SeveralSets):
         first, group = distinct_rows(data, alone=np.searchsorted(rows, linked))
     if len(first) < n_clusters:  # then equal rows are parted
         first = group = np.arange(len(rows))
     if len(first) < len(rows):
         data = rows_of(data, first)
-        weight = np.bincount(group, weights=weight)
+        weight = np.bincount(group, weights=weight).astype(np.float64)
     return WorkingSet(data, rows[first], weight, group if is_whole else None)
 
 

@@ -34,7 +34,6 @@ from linkwise.experiments._runner import Progress, run_jobs
 from linkwise.experiments._seeds import derive_seed
 from linkwise.experiments._store import Store, read_records, select_records
 from linkwise.experiments._tables import (
-    Comparison,
     against,
     compare_records,
     failures,
@@ -54,7 +53,6 @@ from linkwise.experiments._tables import (
 __all__ = [
     "PAPER_METHODS",
     "ClusterError",
-    "Comparison",
     "Dataset",
     "Job",
     "Key",

@@ -236,10 +236,9 @@ def _plan_from(name: str, values: dict[str, Any]) -> Plan:
 
 
 def _bytes(size: Any) -> int:
-    from linkwise import doors
+    from linkwise.doors import parse_bytes
 
-    parse: Any = doors.parse_bytes  # the doors carry no types
-    return int(parse(size, "memory_limit"))
+    return int(parse_bytes(size, "memory_limit"))
 
 
 def _entry(label: str, values: dict[str, Any]) -> MethodEntry:

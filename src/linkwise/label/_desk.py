@@ -33,9 +33,6 @@ _MAX_ASKED = 1_000
 # Corrections of clusters, and what they are called with.
 _CORRECTIONS = ("merge", "split", "move", "confirm", "rename")
 NO_LABEL = 65_535
-# Estimators carry no types.
-_ROW_MAP: Any = row_map
-
 
 _LATE = "Somebody has settled this pair meanwhile; here is the next one."
 _OTHER_ROWS = "The data have changed, and other rows are in these places; look again."
@@ -101,7 +98,7 @@ class Desk:
 
     def _mapped(self, model: Any) -> Any:
         """Return the rows as 16-bit points."""
-        xy = _ROW_MAP(model, self.session.X_)
+        xy = row_map(model, self.session.X_)
         low, span = xy.min(axis=0), np.ptp(xy, axis=0).max()
         middle = low + np.ptp(xy, axis=0) / 2
         scaled = (xy - middle) / (span if span > 0 else 1.0) + 0.5

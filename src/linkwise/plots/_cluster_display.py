@@ -129,7 +129,7 @@ class ClusterDisplay:
         model : estimator, optional
             Fitted; rows are shown as it sees them. None: by their columns.
         """
-        coordinates: FloatArray = row_map(model, X)  # type: ignore[no-untyped-call]
+        coordinates: FloatArray = row_map(model, X)
         pairs = check_constraints(constraints, None, n_samples=len(coordinates))
         return cls(coordinates, labels, pairs, axes_of(model)).plot(ax=ax, theme=theme)
 
@@ -324,7 +324,7 @@ def is_fitted_to(model: Any, X: Any) -> bool:
 
 def some_rows(X: Any, rows: IntArray) -> Any:
     """Return some of the rows of anything that a model takes."""
-    if is_several(X):  # type: ignore[no-untyped-call]
+    if is_several(X):
         return [some_rows(view, rows) for view in X]
     if hasattr(X, "iloc"):
         return X.iloc[rows]

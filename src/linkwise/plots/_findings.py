@@ -242,9 +242,7 @@ def _distances(model: Any, X: Any, labels: IntArray, doubt: Any) -> FloatArray:
             drawn = np.concatenate([most, drawn[~np.isin(drawn, most)]])
         rows = np.sort(drawn[:_N_LOOKED_AT])
         X = some_rows(X, rows)
-    own = np.asarray(
-        centre_distances(model, X, labels[rows])  # type: ignore[no-untyped-call]
-    )
+    own = np.asarray(centre_distances(model, X, labels[rows]))
     k = max(int(labels.max()) + 1, own.shape[1])
     distances = np.full((n_rows, k), np.inf)
     distances[rows, : own.shape[1]] = own

@@ -190,7 +190,7 @@ def _advice(found: Findings) -> Iterator[str]:
 
 
 def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
-    coordinates: FloatArray = row_map(model, X)  # type: ignore[no-untyped-call]
+    coordinates: FloatArray = row_map(model, X)
     display = ClusterDisplay(coordinates, found.labels, found.pairs, axes_of(model))
 
     def draw(theme: Theme) -> Figure:

@@ -17,6 +17,7 @@ from linkwise.search._domains import Cube, Domain, SparseVectors
 from linkwise.search._evaluator import (
     Evaluator,
     GivenPairs,
+    Reward,
     Starts,
     alone,
     reward_of,
@@ -26,7 +27,7 @@ from linkwise.search._guided import (
     ForestSearch,
     GaussianProcessSearch,
 )
-from linkwise.search._loop import SearchResult, run_search
+from linkwise.search._loop import SearchResult, TieBreak, run_search
 from linkwise.search._random import RandomSearch
 from linkwise.search._resolve import search_for
 
@@ -42,11 +43,13 @@ __all__ = [
     "GivenPairs",
     "KnownGroups",
     "RandomSearch",
+    "Reward",
     "Search",
     "SearchResult",
     "Searcher",
     "SparseVectors",
     "Starts",
+    "TieBreak",
     "Trial",
     "alone",
     "even_weights",

@@ -13,7 +13,14 @@ from linkwise.engines import Engine, one_blas_thread
 from linkwise.search._base import Searcher, Trial
 
 StopReason = Literal[
-    "budget", "score", "patience", "time", "callback", "interrupt", "exhausted"
+    "budget",
+    "score",
+    "patience",
+    "time",
+    "callback",
+    "interrupt",
+    "exhausted",
+    "no pairs",  # there was no search
 ]
 TieBreak = Literal["first", "objective"]
 OnTrial = Callable[[int, Trial, int], bool | None]
