@@ -37,10 +37,9 @@ class ActiveClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, as the session places it.
+        Cluster of each row, as the session shows it.
     estimator_ : estimator
-        The fitted estimator, which predicts. Its own labels are of one kernel, those of
-        a session also of the answers about other rows: some may differ.
+        The fitted estimator, which predicts.
     constraints_ : Constraints
         The pairs that were answered.
     session_ : Session

@@ -97,11 +97,6 @@ def compared(X: Any) -> FloatArray:
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def is_table(X: Any) -> bool:
-    """Tell whether columns mean something by themselves: no embeddings, no counts."""
-    return not sparse.issparse(X) and not are_embeddings(X)
-
-
 def are_embeddings(X: Any) -> bool:
     """Tell whether rows are long and of one length, as embeddings are.
 

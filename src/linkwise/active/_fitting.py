@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils import get_tags
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Known
 from linkwise.active._committee import committee_of, last_step
-from linkwise.active._features import is_table
-from linkwise.active._placing import placed
 from linkwise.constraints import Constraints
 from linkwise.exceptions import ConstraintWarning
 from linkwise.search import Committee
@@ -74,30 +71,7 @@ class Fitting:
         self.committee = committee_of(self.model, self.features, self.rows, self.known)
         self.labels = np.asarray(last.labels_)
         self.doubt = getattr(last, "doubt_", None)
-        self._place()
         return self
-
-    def _place(self) -> None:
-        """Put rows of a table where the answers about others say.
-
-        Of a pipeline, it is the table that the last step sees.
-        """
-        last, seen, features = last_step(self.model), self.X, self.features
-        if self.committee is None or get_tags(last).input_tags.pairwise:
-            return
-        if self.model is not last:
-            seen = features = self.model[:-1].transform(self.X)
-        if not is_table(seen):
-            return
-        found = placed(
-            self.labels,
-            self.committee,
-            self.known,
-            np.asarray(features, dtype=np.float32),
-            int(last.n_clusters),
-        )
-        if found is not None:
-            self.labels, self.doubt = found
 
 
 @contextmanager

@@ -658,10 +658,7 @@ class Session:
         return dict(self._state.names)
 
     def doubt(self) -> FloatArray:
-        """Return for each row the share of the committee that puts it elsewhere.
-
-        Where rows are placed by a forest of the answers as well, that is half of it.
-        """
+        """Return how probable it is that each row belongs to another cluster."""
         self._fitter.catch_up()
         doubt = self._fitter.doubt
         return np.full(len(self.ids), np.nan) if doubt is None else doubt

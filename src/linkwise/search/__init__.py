@@ -7,10 +7,8 @@ on it, and `run_search` asks, evaluates on an engine and tells until a reason to
 
 from linkwise.search._base import Search, Searcher, Trial
 from linkwise.search._committee import (
-    SMOOTH,
     Committee,
     KnownGroups,
-    even_weights,
     matched,
 )
 from linkwise.search._domains import Cube, Domain, SparseVectors
@@ -32,7 +30,6 @@ from linkwise.search._random import RandomSearch
 from linkwise.search._resolve import search_for
 
 __all__ = [
-    "SMOOTH",
     "BaggedLinearSearch",
     "Committee",
     "Cube",
@@ -52,7 +49,6 @@ __all__ = [
     "TieBreak",
     "Trial",
     "alone",
-    "even_weights",
     "matched",
     "reward_of",
     "run_search",

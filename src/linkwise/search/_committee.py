@@ -30,7 +30,7 @@ _LEAST_IN_SHARES = 1e-3
 # Difference of two distances, relative, that may be one of rounding.
 _ROUNDING = 1e-12
 # Rows of each group that every cluster is thought to have beside those that are known.
-SMOOTH = 0.1
+_SMOOTH = 0.1
 
 
 class KnownGroups(NamedTuple):
@@ -257,13 +257,7 @@ class Committee:
         )
         return found
 
-    def shares(
-        self,
-        rows: IntArray,
-        groups: Sequence[Sequence[int]],
-        *,
-        are_even: bool = False,
-    ) -> FloatArray:
+    def shares(self, rows: IntArray, groups: Sequence[Sequence[int]]) -> FloatArray:
         """Return how probable each of some groups is for each row.
 
         A row is as probable in a group as the known rows of its cluster are, on the
@@ -275,8 +269,6 @@ class Committee:
             Rows that may belong to the groups.
         groups : sequence of sequences of int
             Known rows.
-        are_even : bool, default=False
-            Whether groups count alike, however many rows of each are known.
 
         Returns
         -------
@@ -287,9 +279,7 @@ class Committee:
         weights = self.weights[heavy]
         heavy = heavy[weights >= _LEAST_IN_SHARES * weights[0]]
         tables = self._tables(self.labels[heavy], groups)
-        if are_even:
-            tables *= even_weights(tables[0].sum(axis=0))
-        tables += SMOOTH
+        tables += _SMOOTH
         tables /= tables.sum(axis=2, keepdims=True)
         found = np.full((len(rows), len(groups)), 1.0 / len(groups))
         columns = self.columns(rows)
@@ -330,17 +320,6 @@ class Committee:
         flat = (cell * shape[2] + group[seen]).ravel()
         found = np.bincount(flat, minlength=shape[0] * shape[1] * shape[2])
         return found.reshape(shape).astype(np.float64)
-
-
-def even_weights(sizes: FloatArray) -> FloatArray:
-    """Return what each row of groups counts if all groups count alike.
-
-    Examples
-    --------
-    >>> even_weights(np.array([1.0, 3.0])).tolist()
-    [2.0, 0.6666666666666666]
-    """
-    return np.asarray(sizes.mean() / np.maximum(sizes, 1.0))
 
 
 def _pairs_together(
