@@ -125,7 +125,7 @@ class Placing:
             return found
         assert self.scaling is not None and features is not None
         learnt = _by_forests(self.forests, self.scaling.transform(features).plain())
-        # Of clusters that the forests do not know, the committee alone can tell.
+        # Clusters that no pair tells of are left to the committee.
         known = self.forests[0].classes_
         by_forests = found.copy()
         by_forests[:, known] = learnt * found[:, known].sum(axis=1, keepdims=True)
@@ -317,13 +317,18 @@ def _tables(
     """Return the probability of each final cluster in each cluster of the voters."""
     k = committee.n_clusters
     sizes = np.bincount(own, minlength=k)
+    is_known = sizes > 0
     # Clusters count the same: how many rows of one have pairs says little of its size.
-    worth = sizes.sum() / np.count_nonzero(sizes) / np.maximum(sizes, 1)
+    worth = sizes.sum() / is_known.sum() / np.maximum(sizes, 1)
     tables = np.full((len(voters.members), k, k), settings.smooth)
     for table, member in zip(tables, voters.members, strict=True):
         clusters = committee.labels[member].astype(np.intp)
+        match = matched(clusters, labels, k)
         np.add.at(table, (clusters[rows], own), worth[own])
-        table[np.arange(k), matched(clusters, labels, k)] += settings.trust
+        table[np.arange(k), match] += settings.trust
+        # Pairs say nothing of the other clusters: there the committee's opinion stays.
+        table[:, ~is_known] = 0.0
+        table[~is_known[match]] = np.eye(k)[match[~is_known[match]]]
     return np.asarray(tables / tables.sum(axis=2, keepdims=True))
 
 
