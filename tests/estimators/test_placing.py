@@ -131,6 +131,11 @@ class TestVotingMembers:
         assert_array_equal(found.members, [0, 1])
         assert_allclose(found.weights, [weights[0] + weights[2], weights[1]])
 
+    def test_next_to_no_weight_is_no_vote(self):
+        labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+        committee = Committee(labels, np.array([1.0, 0.0]), 20.0, 2)
+        assert_array_equal(voting_members(committee).members, [0])
+
     def test_no_more_than_asked_for_and_weights_sum_to_one(self):
         committee, *_ = draw_problem(0, 3)
         found = voting_members(committee).heaviest(2)

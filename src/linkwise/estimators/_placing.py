@@ -21,8 +21,9 @@ from linkwise.search import Committee, matched
 
 # Least probability that opinions leave for a cluster.
 _LEAST = 0.02
-# Members that are looked at, the heaviest: others have next to no weight.
+# Members that are looked at, the heaviest, and the least weight of a vote, relative.
 _MAX_MEMBERS = 60
+_LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -227,12 +228,12 @@ def groups_for_second_fit(
 
 
 def voting_members(committee: Committee) -> Voters:
-    """Return the different clusterings; equal ones count once, with their sum.
+    """Return the different clusterings; equal ones vote once, with their sum.
 
     Parameters
     ----------
     committee : Committee
-        The committee; of many members, the heaviest count.
+        The committee; members of next to no weight have no vote.
 
     Returns
     -------
@@ -254,7 +255,8 @@ def voting_members(committee: Committee) -> Voters:
         first, total = found.get(same, (member, 0.0))
         found[same] = first, total + float(weights[member])
     members, sums = np.array(sorted(found.values(), key=lambda item: -item[1])).T
-    return Voters(members.astype(np.intp), sums / sums.sum())
+    voters = Voters(members.astype(np.intp), sums)
+    return voters.heaviest(np.count_nonzero(sums >= _LEAST_WEIGHT * sums[0]))
 
 
 def _renumbered(labels: IntArray) -> IntArray:
