@@ -256,7 +256,7 @@ def voting_members(committee: Committee) -> Voters:
         found[same] = first, total + float(weights[member])
     members, sums = np.array(sorted(found.values(), key=lambda item: -item[1])).T
     voters = Voters(members.astype(np.intp), sums)
-    return voters.heaviest(np.count_nonzero(sums >= _LEAST_WEIGHT * sums[0]))
+    return voters.heaviest(int((sums >= _LEAST_WEIGHT * sums[0]).sum()))
 
 
 def _renumbered(labels: IntArray) -> IntArray:
