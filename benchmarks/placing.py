@@ -39,7 +39,8 @@ from linkwise.search import Committee
 RECORDS = Path(__file__).parent / "records" / "placing.csv"
 KEYS = ["dataset", "trial", "pairs", "wrong"]
 N_CANDIDATES = 150
-# Numbers of pairs, of trial 0, with which all variants are tried.
+# Numbers of pairs, of trial 0, with which all variants are tried ("half each" needs
+# more pairs to differ).
 ABLATED = ("50",)
 # By how much a set is below k-means to be counted.
 MARGIN = 0.02

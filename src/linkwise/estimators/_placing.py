@@ -28,7 +28,7 @@ _LEAST_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class PlacingSettings:
-    """Numbers of the rule; ``benchmarks/placing.py`` measures each of them.
+    """Numbers of the rule; ``benchmarks/placing.py`` measures all but ``sure``.
 
     Attributes
     ----------
