@@ -14,7 +14,6 @@ from linkwise import Constraints
 from linkwise.estimators._assignment import LinkedRows
 from linkwise.estimators._placing import (
     SETTINGS,
-    groups_for_second_fit,
     learn_placing,
     voting_members,
 )
@@ -131,6 +130,11 @@ class TestVotingMembers:
         assert_array_equal(found.members, [0, 1])
         assert_allclose(found.weights, [weights[0] + weights[2], weights[1]])
 
+    def test_next_to_no_weight_is_no_vote(self):
+        labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+        committee = Committee(labels, np.array([1.0, 0.0]), 20.0, 2)
+        assert_array_equal(voting_members(committee).members, [0])
+
     def test_no_more_than_asked_for_and_weights_sum_to_one(self):
         committee, *_ = draw_problem(0, 3)
         found = voting_members(committee).heaviest(2)
@@ -145,7 +149,11 @@ class TestPlacing:
         # Nine rows are of cluster 0, one of them in the other cluster, and one of 1.
         must_link = [(0, i) for i in (1, 2, 3, 4, 5, 6, 7, 10)]
         closure = Constraints(must_link, [(0, 19)]).closure(20)
-        placing = learn_placing(committee, labels, closure, None, seed=0)
+        assert learn_placing(committee, labels, closure, None, seed=0) is None
+        settings = replace(SETTINGS, least_in_all=10)  # ten rows have a pair
+        placing = learn_placing(
+            committee, labels, closure, None, seed=0, settings=settings
+        )
         found = placing.probabilities(labels[None], None)
         in_first = np.array([0.1 + 1.0 + 8 * 10 / 2 / 9, 0.1])
         in_second = np.array([0.1 + 10 / 2 / 9, 0.1 + 1.0 + 10 / 2])
@@ -221,33 +229,3 @@ class TestPlacing:
         committee, labels, pairs, (columns, _) = draw_problem(0, k, n_pairs=n_pairs)
         closure = pairs.closure(60)
         assert learn_placing(committee, labels, closure, columns, seed=0) is None
-
-
-class TestGroupsForSecondFit:
-    @pytest.mark.parametrize("k", [2, 3])
-    def test_there_is_one_group_for_each_cluster(self, k):
-        committee, labels, pairs, (columns, y) = draw_problem(1, k, n=300, n_pairs=200)
-        closure = pairs.closure(300)
-        found = groups_for_second_fit(committee, labels, closure, columns, seed=0)
-        made = found.closure(300)
-        assert made.n_linked == k and len(made.cannot_link) == k * (k - 1) // 2
-        assert set(found.points) <= set(pairs.points)
-        groups = np.split(made.members, made.indptr[1:-1])[:k]
-        purity = [np.bincount(y[rows]).max() / len(rows) for rows in groups]
-        assert np.mean(purity) > 0.95
-
-    def test_rows_that_are_not_sure_are_left_out(self):
-        labels = np.repeat([0, 1], 10)
-        other = labels.copy()
-        other[[4, 15]] = other[[15, 4]]
-        committee = Committee(np.stack([labels, other]), np.ones(2), 4.0, 2)
-        closure = Constraints(cannot_link=[(0, 19), (4, 15)]).closure(20)
-        pairs = groups_for_second_fit(committee, labels, closure, None, seed=0)
-        assert_array_equal(pairs.cannot_link, [(0, 19)])
-        assert pairs.n_must_link == 0
-
-    def test_none_if_nothing_is_known(self):
-        committee, labels, _, (columns, _) = draw_problem(0, 3)
-        closure = Constraints().closure(60)
-        found = groups_for_second_fit(committee, labels, closure, columns, seed=0)
-        assert found is None

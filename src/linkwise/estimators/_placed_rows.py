@@ -15,6 +15,7 @@ from linkwise.engines import DaskRows
 from linkwise.estimators._blocks import ROWS_PER_BLOCK, engine_for_rows
 from linkwise.estimators._clustering import Clustering, cluster_under
 from linkwise.estimators._committee import believed_closure
+from linkwise.estimators._contradictions import contradict
 from linkwise.estimators._hindsight import Hindsight
 from linkwise.estimators._kernel_fit import KernelFit
 from linkwise.estimators._placing import Placing, learn_placing
@@ -121,7 +122,9 @@ def _learn(
     if plain is not None and plain.credit > 0.0:
         return None
     closure = local.closure
-    if back.beliefs is not None:
+    # Where none contradicts another, those that are true and disbelieved are more.
+    is_doubtful = contradict(local.pairs, local.n_clusters)
+    if back.beliefs is not None and is_doubtful:
         closure = believed_closure(local, back.beliefs)
     placing = learn_placing(
         committee,

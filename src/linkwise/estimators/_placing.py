@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.constraints import Closure, Constraints
+from linkwise.constraints import Closure
 from linkwise.estimators._assignment import LinkedRows
 from linkwise.estimators._trees import Trees
 from linkwise.kernels import Standardized
@@ -21,13 +21,14 @@ from linkwise.search import Committee, matched
 
 # Least probability that opinions leave for a cluster.
 _LEAST = 0.02
-# Members that are looked at, the heaviest: others have next to no weight.
+# Members that are looked at, the heaviest, and the least weight of a vote, relative.
 _MAX_MEMBERS = 60
+_LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
 class PlacingSettings:
-    """Numbers of the rule; ``benchmarks/placing.py`` measures each of them.
+    """Numbers of the rule; ``benchmarks/placing.py`` measures all but ``sure``.
 
     Attributes
     ----------
@@ -47,8 +48,8 @@ class PlacingSettings:
         forests. Its weight falls beyond that.
     least_rows : float
         Rows with pairs per cluster below which nothing is placed.
-    sure : float
-        Probability from which the assignment of a row counts as known in a second fit.
+    least_in_all : int
+        Rows with pairs below which nothing is placed.
     """
 
     n_members: int = 5
@@ -58,7 +59,7 @@ class PlacingSettings:
     n_trees: int = 30
     full_say: float = 50.0
     least_rows: float = 5.0
-    sure: float = 0.8
+    least_in_all: int = 20
 
 
 SETTINGS = PlacingSettings()
@@ -125,7 +126,7 @@ class Placing:
             return found
         assert self.scaling is not None and features is not None
         learnt = self.trees.shares(self.scaling.transform(features).plain())
-        # Of clusters that the forests do not know, the committee alone can tell.
+        # Clusters that no pair tells of are left to the committee.
         known = self.trees.classes
         by_forests = found.copy()
         by_forests[:, known] = learnt * found[:, known].sum(axis=1, keepdims=True)
@@ -167,7 +168,8 @@ def learn_placing(
     n_clusters = committee.n_clusters
     linked = LinkedRows(closure, n_clusters)
     n_linked = len(linked.rows)
-    if n_clusters < 2 or n_linked < settings.least_rows * n_clusters:
+    least = max(settings.least_rows * n_clusters, settings.least_in_all)
+    if n_clusters < 2 or n_linked < least:
         return None
     scaling, columns = _scaled(features, linked.rows)
     everyone = voting_members(committee)
@@ -182,57 +184,13 @@ def learn_placing(
     return Placing(*voters, tables, say / (say + 1.0), trees, scaling)
 
 
-def groups_for_second_fit(
-    committee: Committee,
-    labels: IntArray,
-    closure: Closure,
-    features: FloatArray | None,
-    *,
-    seed: int,
-    settings: PlacingSettings = SETTINGS,
-) -> Constraints | None:
-    """Return one group of rows for each cluster, as pairs.
-
-    A second fit learns views and starts from these pairs; it is judged by the given
-    ones.
-
-    Parameters
-    ----------
-    committee, labels, closure, features, seed, settings
-        As for :func:`learn_placing`.
-
-    Returns
-    -------
-    Constraints or None
-        Must-links inside the groups and cannot-links between them; None if fewer than
-        two clusters have rows whose assignment is sure.
-    """
-    linked = LinkedRows(closure, committee.n_clusters)
-    if committee.n_clusters < 2 or len(linked.rows) == 0:
-        return None
-    _, columns = _scaled(features, linked.rows)
-    everyone = voting_members(committee)
-    chances = _assign(committee, everyone, labels, linked, columns, seed, settings)
-    is_sure = chances.max(axis=1) >= settings.sure
-    own = chances.argmax(axis=1)[is_sure]
-    groups = [linked.rows[is_sure][own == cluster] for cluster in np.unique(own)]
-    if len(groups) < 2:
-        return None
-    must_link = [np.stack([rows[:-1], rows[1:]], axis=1) for rows in groups]
-    first, second = np.triu_indices(len(groups), 1)
-    heads = np.array([rows[0] for rows in groups])
-    return Constraints(
-        np.concatenate(must_link), np.stack([heads[first], heads[second]], axis=1)
-    )
-
-
 def voting_members(committee: Committee) -> Voters:
-    """Return the different clusterings; equal ones count once, with their sum.
+    """Return the different clusterings; equal ones vote once, with their sum.
 
     Parameters
     ----------
     committee : Committee
-        The committee; of many members, the heaviest count.
+        The committee; members of next to no weight have no vote.
 
     Returns
     -------
@@ -254,7 +212,8 @@ def voting_members(committee: Committee) -> Voters:
         first, total = found.get(same, (member, 0.0))
         found[same] = first, total + float(weights[member])
     members, sums = np.array(sorted(found.values(), key=lambda item: -item[1])).T
-    return Voters(members.astype(np.intp), sums / sums.sum())
+    voters = Voters(members.astype(np.intp), sums)
+    return voters.heaviest(int((sums >= _LEAST_WEIGHT * sums[0]).sum()))
 
 
 def _renumbered(labels: IntArray) -> IntArray:
@@ -317,13 +276,18 @@ def _tables(
     """Return the probability of each final cluster in each cluster of the voters."""
     k = committee.n_clusters
     sizes = np.bincount(own, minlength=k)
+    is_known = sizes > 0
     # Clusters count the same: how many rows of one have pairs says little of its size.
-    worth = sizes.sum() / np.count_nonzero(sizes) / np.maximum(sizes, 1)
+    worth = sizes.sum() / is_known.sum() / np.maximum(sizes, 1)
     tables = np.full((len(voters.members), k, k), settings.smooth)
     for table, member in zip(tables, voters.members, strict=True):
         clusters = committee.labels[member].astype(np.intp)
+        match = matched(clusters, labels, k)
         np.add.at(table, (clusters[rows], own), worth[own])
-        table[np.arange(k), matched(clusters, labels, k)] += settings.trust
+        table[np.arange(k), match] += settings.trust
+        # Pairs say nothing of the other clusters: there the committee's opinion stays.
+        table[:, ~is_known] = 0.0
+        table[~is_known[match]] = np.eye(k)[match[~is_known[match]]]
     return np.asarray(tables / tables.sum(axis=2, keepdims=True))
 
 
