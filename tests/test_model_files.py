@@ -1,5 +1,6 @@
 """Model files: the same model again, or a clear error, and never any code."""
 
+import copy
 import hashlib
 import importlib.util
 import io
@@ -9,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -275,10 +277,64 @@ class TestCode:
             load(path)
 
 
+class TestRules:
+    """Models that say where rows belong, of which a part is not as it should be."""
+
+    @pytest.fixture
+    def placed(self, written):
+        assert written[0]._rule is not None
+        return written[0]
+
+    @pytest.mark.parametrize(
+        "field, at, value, match",
+        [
+            ("left", 0, 2_000_000_000, "leads nowhere"),
+            ("right", 0, 0, "leads nowhere"),  # for ever
+            ("feature", 0, 99, "looks beyond"),
+            ("roots", 1, 10**6, "looks beyond"),
+            ("classes", 0, 7, "looks beyond"),
+            ("classes", 0, 1, "unknown"),
+        ],
+    )
+    def test_trees_that_lead_elsewhere(self, placed, tmp_path, field, at, value, match):
+        values = getattr(placed._rule.placing.trees, field).copy()
+        values[at] = value
+        trees = replace(placed._rule.placing.trees, **{field: values})
+        self.refuse(placed, tmp_path, match, placing={"trees": trees})
+
+    def test_leaves_without_votes(self, placed, tmp_path):
+        trees = placed._rule.placing.trees
+        trees = replace(trees, votes=trees.votes[:1])
+        self.refuse(placed, tmp_path, "looks beyond", placing={"trees": trees})
+
+    def test_tables_of_another_size(self, placed, tmp_path):
+        tables = placed._rule.placing.tables[:, :2]
+        self.refuse(placed, tmp_path, "tables", placing={"tables": tables})
+
+    def test_a_cluster_that_is_there_twice(self, placed, tmp_path):
+        order = np.array([0, 0, 1])
+        self.refuse(placed, tmp_path, "a cluster is missing", order=order)
+
+    def test_a_member_less(self, placed, tmp_path):
+        members = placed._rule.members[:-1]
+        self.refuse(placed, tmp_path, "weights of members", members=members)
+
+    def refuse(self, placed, tmp_path, match, placing=None, **parts):
+        """Write a model with another rule, which must be refused."""
+        if placing is not None:
+            parts["placing"] = replace(placed._rule.placing, **placing)
+        model = copy.copy(placed)
+        model._rule = replace(placed._rule, **parts)
+        save(model, tmp_path / "model")
+        with pytest.raises(ModelFileError, match=match):
+            load(tmp_path / "model")
+
+
 class TestSaving:
-    def test_a_file_of_an_earlier_format_says_what_to_do(self, tmp_path):
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_a_file_of_an_earlier_format_says_what_to_do(self, tmp_path, number):
         path = tmp_path / "model"
-        path.write_bytes(b"linkwise model, format 1\n{}\n")
+        path.write_bytes(f"linkwise model, format {number}\n{{}}\n".encode())
         with pytest.raises(ModelFileError, match="earlier version .* fit the model"):
             load(path)
 

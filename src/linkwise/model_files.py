@@ -31,8 +31,8 @@ from linkwise.estimators import (
 )
 from linkwise.tables import TablePreparation
 
-_FIRST_LINE = b"linkwise model, format 2\n"
-_EARLIER = b"linkwise model, format 1\n"
+_FIRST_LINE = b"linkwise model, format 3\n"
+_EARLIER = (b"linkwise model, format 1\n", b"linkwise model, format 2\n")
 _MAX_HEADER = 2**20
 _MAX_REASON = 300
 _MODELS = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
@@ -278,10 +278,10 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     """Return header and archive of a model file, which are as they were written."""
     with path.open("rb") as file:
         first_line = file.read(len(_FIRST_LINE))
-        if first_line == _EARLIER:
+        if first_line in _EARLIER:
             raise ModelFileError(
-                f"{path} was written by an earlier version of linkwise, which did not "
-                "keep how tables are read: fit the model again."
+                f"{path} was written by an earlier version of linkwise, which kept "
+                "less of how tables are read and rows are placed: fit the model again."
             )
         if first_line != _FIRST_LINE:
             raise ModelFileError(
