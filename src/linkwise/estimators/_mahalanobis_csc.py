@@ -304,19 +304,15 @@ class MahalanobisCSC(ConstrainedClusterer):
             own = found.described["labels_"]
             labels = with_all_clusters(labels, given.n_clusters, work, own)
             own = labels[work.rows]
-        return MetricClustering(
-            found.weights,
-            found.objective,
-            {
-                "labels_": labels,
-                "n_iter_": result.n_iter,
-                "converged_": result.converged,
-                "constraint_score_": local.closure.score(own),
-                "n_violated_": local.closure.n_violated(own),
-            },
-            view.mean + scale * means,
-            judge(own),
-        )
+        described = {
+            "labels_": labels,
+            "n_iter_": result.n_iter,
+            "converged_": result.converged,
+            "constraint_score_": local.closure.score(own),
+            "n_violated_": local.closure.n_violated(own),
+        }
+        centres = view.mean + scale * means
+        return found._replace(described=described, centres=centres, reward=judge(own))
 
     def predict(self, X: Any) -> Any:
         """Return the nearest cluster of each row of X under the learnt metric.

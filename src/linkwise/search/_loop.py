@@ -13,14 +13,7 @@ from linkwise.engines import Engine, one_blas_thread
 from linkwise.search._base import Searcher, Trial
 
 StopReason = Literal[
-    "budget",
-    "score",
-    "patience",
-    "time",
-    "callback",
-    "interrupt",
-    "exhausted",
-    "no pairs",  # there was no search
+    "budget", "score", "patience", "time", "callback", "interrupt", "exhausted"
 ]
 TieBreak = Literal["first", "objective"]
 OnTrial = Callable[[int, Trial, int], bool | None]
@@ -33,7 +26,7 @@ class SearchResult(NamedTuple):
 
     trials: list[Trial]
     best: int
-    stopped_by: StopReason
+    stopped_by: StopReason | Literal["no pairs"]  # without them there was none
 
 
 def run_search(
