@@ -13,7 +13,7 @@ from linkwise.clustering import (
     share_of,
 )
 from linkwise.doors import n_rows, rows_of
-from linkwise.engines import DaskRows, engine_for
+from linkwise.engines import DaskRows, engine_here
 
 # Fixed, so that sums do not depend on memory or on the number of jobs.
 ROWS_PER_BLOCK = 4096
@@ -69,7 +69,7 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
         rows = None
     else:
         rows = _Rows(given, transform, max_memory)
-        engine = engine_for_rows(model)
+        engine = engine_here(model.n_jobs)
 
         def one_pass(centres):
             return engine.map(
@@ -130,16 +130,10 @@ def labels_of_all(model, data, transform, centres, fixed=None):
         return centres.labels(transform(rows_of(data, block)))
 
     blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
-    labels = np.concatenate(list(engine_for_rows(model).map(of_block, blocks)))
+    labels = np.concatenate(list(engine_here(model.n_jobs).map(of_block, blocks)))
     if fixed is not None:
         labels[fixed[0]] = fixed[1]
     return labels
-
-
-def engine_for_rows(model):
-    """Return the engine for rows that are here; a cluster would not pay."""
-    n_jobs = model.n_jobs
-    return engine_for(n_jobs if n_jobs is None or isinstance(n_jobs, int) else None)
 
 
 class _Rows:
