@@ -174,7 +174,9 @@ class CombinedKernel:
         constants = np.empty(n_rows)
         means = self._means or Means(len(centre), np.empty((0, 0)))
         parts = csc_array(means.shares)
-        for rows in gen_batches(n_rows, _ROWS_PER_SUM):
+        # Products of sparse rows begin with work that is the same for any number.
+        is_dense = all(isinstance(p.values, np.ndarray) for p in points.values())
+        for rows in gen_batches(n_rows, _ROWS_PER_SUM if is_dense else n_rows):
             some = {view: own[rows] for view, own in points.items()}
             move_origin(
                 self.between(some, others),
