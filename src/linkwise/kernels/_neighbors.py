@@ -29,16 +29,12 @@ def nearest_of(
     # Rows that are too large for single precision get scores that are no numbers.
     with np.errstate(over="ignore", invalid="ignore"):
         right = np.vstack([references.T, -0.5 * squares]).astype(np.float32)
+        left = np.column_stack([rows, np.ones(len(rows))]).astype(np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        slack = rounding * radius * (lengths + 0.5 * radius)
+        slack = slack.astype(np.float32)
         for block in gen_batches(len(rows), _ROWS_PER_BLOCK):
-            some = rows[block]
-            left = np.column_stack([some, np.ones(len(some))]).astype(np.float32)
-            lengths = np.sqrt(np.einsum("ij,ij->i", some, some))
-            slack = rounding * radius * (lengths + 0.5 * radius)
             nearest_references(
-                left @ right,
-                slack.astype(np.float32),
-                some,
-                references,
-                near[block],
+                left[block] @ right, slack[block], rows[block], references, near[block]
             )
     return near
