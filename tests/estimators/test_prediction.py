@@ -15,6 +15,7 @@ from linkwise import (
     MahalanobisCSC,
     SingleKernelCSC,
 )
+from linkwise.engines import JoblibEngine
 from linkwise.kernels import (
     RBF,
     Laplacian,
@@ -370,3 +371,23 @@ def test_a_shared_bank_equals_one_built_inside(model, kernels, overlapping):
         model.set_params(kernels=bank).fit(X, constraints=pairs)
         assert_array_equal(model.labels_, labels)
         pd.testing.assert_frame_equal(model.history_.drop(columns="seconds"), table)
+
+
+@pytest.mark.parametrize("approximation", ["exact", "landmarks", "working_set"])
+def test_labels_of_new_rows_do_not_depend_on_threads(
+    approximation, overlapping, monkeypatch
+):
+    X, _, pairs = overlapping
+    model = KernelCSC(
+        3,
+        approximation=approximation,
+        n_landmarks=10,
+        working_rows=20,
+        n_candidates=5,
+        random_state=0,
+    )
+    model.fit(X, constraints=pairs)
+    monkeypatch.setattr("linkwise.doors._base._PREDICT_BLOCK", 7)
+    found = [model.set_params(n_jobs=n).predict(X) for n in (None, 2, JoblibEngine(2))]
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[0], found[2])

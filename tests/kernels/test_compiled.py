@@ -3,7 +3,14 @@
 import numpy as np
 from tests.contracts.compiled import watch_compiled
 
-from linkwise.kernels import FeatureSpace, GramSpace, KernelBank, LandmarkBank, _jit
+from linkwise.kernels import (
+    FeatureSpace,
+    GramSpace,
+    KernelBank,
+    Known,
+    LandmarkBank,
+    _jit,
+)
 from linkwise.kernels._packed import combine_packed, pack
 
 
@@ -33,6 +40,10 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
             moved = labels.copy()
             moved[rng.choice(34, n_moved, replace=False)] = rng.integers(-1, 3)
             sums.move(moved)
+    groups = np.where(np.arange(34) < 8, np.arange(34) % 2, -1)
+    kernels = ["paper", "diffusion"]
+    seen = LandmarkBank.build(X, kernels, n_landmarks=9, known=Known(groups, 2))
+    seen.kernel(np.ones(seen.n_weights))(X + 0.1)
     assert compiled <= called
 
 

@@ -734,6 +734,19 @@ class TestMeans:
                 bank.kernel(weights)(X), space.rows, rtol=0, atol=atol
             )
 
+    def test_a_sum_of_kernels_has_the_values_and_norms_of_its_parts(self):
+        X, _ = draw(43)
+        bank = LandmarkBank.build(
+            X, KERNELS, n_landmarks=12, known=Known(self.groups, 3)
+        )
+        weights = np.linspace(0.5, 2.0, bank.n_weights)
+        parts = [bank.kernel(row).with_norms(X) for row in np.diag(weights)]
+        values, norms = (sum(part) for part in zip(*parts, strict=True))
+        got = bank.kernel(weights).with_norms(X)
+        atol = 1e-5 * np.abs(values).max()
+        np.testing.assert_allclose(got[0], values, rtol=0, atol=atol)
+        np.testing.assert_allclose(got[1], norms, rtol=1e-9)
+
     def test_centres_of_groups_are_known_exactly(self):
         # Rows that are orthogonal to each other: the worst case for landmarks.
         labels = np.arange(60) % 3

@@ -40,7 +40,13 @@ from linkwise.doors._data import (
     rows_of,
 )
 from linkwise.doors._warn import warn_caller
-from linkwise.engines import DaskRows, is_dask_collection, one_blas_thread
+from linkwise.engines import (
+    DaskRows,
+    SerialEngine,
+    engine_here,
+    is_dask_collection,
+    one_blas_thread,
+)
 from linkwise.exceptions import ConstraintWarning, InfeasibleConstraintsError
 
 # Rows of new data whose kernel values are held at a time.
@@ -347,10 +353,10 @@ class ConstrainedClusterer(
             if isinstance(data, DaskRows):
                 return data.lazily(partial(_nearest_in_chunk, nearest))
             n_samples, block_of = n_rows(data), lambda b: rows_of(data, b)
-        labels = np.empty(n_samples, dtype=np.intp)
-        for block in gen_batches(n_samples, _PREDICT_BLOCK):
-            labels[block] = nearest(block_of(block))
-        return labels
+        engine = engine_here(getattr(self, "n_jobs", None))
+        blocks = gen_batches(n_samples, _PREDICT_BLOCK)
+        found = list(engine.map(lambda block: nearest(block_of(block)), blocks))
+        return np.concatenate(found).astype(np.intp, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""
@@ -364,7 +370,7 @@ def _nearest_in_chunk(
 ) -> IntArray:
     """Return the labels of a chunk of rows, block by block."""
     blocks = gen_batches(len(rows), _PREDICT_BLOCK)
-    return np.concatenate([nearest(rows[block]) for block in blocks])
+    return np.concatenate(list(SerialEngine().map(lambda b: nearest(rows[b]), blocks)))
 
 
 def attributes_of(result: Any, closure: Closure) -> dict[str, Any]:

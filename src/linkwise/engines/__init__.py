@@ -15,7 +15,7 @@ from linkwise.engines._dask import (
 )
 from linkwise.engines._dask_rows import DaskRows, is_dask_collection
 from linkwise.engines._joblib import JoblibEngine
-from linkwise.engines._resolve import engine_for
+from linkwise.engines._resolve import engine_for, engine_here
 
 __all__ = [
     "DaskEngine",
@@ -25,6 +25,7 @@ __all__ = [
     "SerialEngine",
     "connect",
     "engine_for",
+    "engine_here",
     "is_dask_collection",
     "is_lost_work",
     "is_task_wanted",

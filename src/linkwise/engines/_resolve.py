@@ -47,6 +47,23 @@ def engine_for(n_jobs: "int | Client | Engine | None") -> Engine:
     )
 
 
+def engine_here(n_jobs: "int | Client | Engine | None") -> Engine:
+    """Return the engine for rows that are in this process, which stay here.
+
+    Parameters
+    ----------
+    n_jobs : int, distributed.Client, Engine or None
+        As for `engine_for`; for a cluster or an engine, it is the serial one.
+
+    Examples
+    --------
+    >>> from linkwise.engines import JoblibEngine, engine_here
+    >>> engine_here(2), engine_here(JoblibEngine(2))
+    (JoblibEngine(n_jobs=2), SerialEngine())
+    """
+    return engine_for(n_jobs if n_jobs is None or isinstance(n_jobs, int) else 1)
+
+
 def _engine_of_threads(n_jobs: int | None) -> Engine:
     """Return the engine for a number of threads of this process."""
     if n_jobs == 0:

@@ -1,19 +1,29 @@
 """All rows of the data, block by block, in a learnt geometry."""
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
 
+from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering import (
+    BlocksResult,
     Centres,
     Share,
     centres_of,
     descend_in_blocks,
     share_of,
 )
-from linkwise.doors import n_rows, rows_of
-from linkwise.engines import DaskRows, engine_for
+from linkwise.doors import FitInput, n_rows, rows_of
+from linkwise.engines import DaskRows, engine_here
+from linkwise.estimators._working_set import WorkingSet
+
+Transform = Callable[[Any], FloatArray]  # of rows of the data, to a learnt geometry
+Labelling = Callable[[Centres], Any]  # (n,), a Dask array if the data are one
+# Rows, ascending, and the labels that they have whatever is near.
+Fixed = tuple[IntArray, IntArray]
 
 # Fixed, so that sums do not depend on memory or on the number of jobs.
 ROWS_PER_BLOCK = 4096
@@ -26,7 +36,14 @@ _MAX_NEW_STARTS = 5
 _APART = 1e-6
 
 
-def cluster_all_rows(model, given, transform, start, core, max_memory):
+def cluster_all_rows(
+    model: Any,
+    given: FitInput,
+    transform: Transform,
+    start: Centres,
+    core: FloatArray,
+    max_memory: float,
+) -> tuple[BlocksResult, Labelling]:
     """Return where k-means over all rows ends, and how rows get labels then.
 
     Parameters
@@ -57,50 +74,37 @@ def cluster_all_rows(model, given, transform, start, core, max_memory):
     A cluster that has lost all rows begins anew at the row that is farthest from its
     centre, if the rows are here.
     """
+    options: dict[str, Any] = {"max_iter": model.max_iter, "tol": _TOLERANCE}
     if isinstance(given.data, DaskRows):
+        data = given.data
 
-        def one_pass(centres):
+        def of_chunks(centres: Centres) -> Iterable[Share]:
             on_chunk = partial(_share_of_chunk, centres, transform)
-            return given.data.map(on_chunk, given.sample_weight)
+            return data.map(on_chunk, given.sample_weight)
 
-        def labels_by(centres):
-            return labels_of_all(model, given.data, transform, centres)
+        result = descend_in_blocks(of_chunks, start, core, **options)
+        return result, partial(labels_of_all, model, data, transform)
+    rows = _Rows(given, transform, max_memory, model.n_jobs)
 
-        rows = None
-    else:
-        rows = _Rows(given, transform, max_memory)
-        engine = engine_for_rows(model)
-
-        def one_pass(centres):
-            return engine.map(
-                lambda block: share_of(centres, *rows.read(block)), rows.blocks
-            )
-
-        def labels_by(centres):
-            own = engine.map(lambda b: centres.labels(rows.read(b)[0]), rows.blocks)
-            return np.concatenate(list(own))
-
-    def descend(start):
-        return descend_in_blocks(
-            one_pass, start, core, max_iter=model.max_iter, tol=_TOLERANCE
-        )
+    def descend(start: Centres) -> BlocksResult:
+        return descend_in_blocks(rows.shares, start, core, **options)
 
     result = descend(start)
-    if rows is None:
-        return result, labels_by
     for _ in range(_MAX_NEW_STARTS):
-        labels = labels_by(result.centres)
+        labels = rows.labels(result.centres)
         anew = rows.begun_anew(result.centres, labels, core)
         if anew is None:
             break
         result = descend(anew)
     else:
-        labels = labels_by(result.centres)
+        labels = rows.labels(result.centres)
     last = result.centres
-    return result, lambda centres: labels if centres is last else labels_by(centres)
+    return result, lambda centres: labels if centres is last else rows.labels(centres)
 
 
-def with_all_clusters(labels, n_clusters, work, own):
+def with_all_clusters(
+    labels: IntArray, n_clusters: int, work: WorkingSet, own: IntArray
+) -> IntArray:
     """Return labels under which each cluster has a row; they are changed in place.
 
     An empty one gets a row that it has in the working set, where its labels are
@@ -118,41 +122,59 @@ def with_all_clusters(labels, n_clusters, work, own):
     return labels
 
 
-def labels_of_all(model, data, transform, centres, fixed=None):
-    """Return the nearest centre of every row; a Dask array if the data are one.
-
-    ``fixed`` are rows, ascending, and the labels that they have whatever is near.
-    """
+def labels_of_all(
+    model: Any,
+    data: Any,
+    transform: Transform,
+    centres: Centres,
+    fixed: Fixed | None = None,
+) -> Any:
+    """Return the nearest centre of every row; a Dask array if the data are one."""
     if isinstance(data, DaskRows):
         return data.lazily(partial(_labels_of_chunk, centres, transform, fixed))
 
-    def of_block(block):
+    def of_block(block: slice) -> IntArray:
         return centres.labels(transform(rows_of(data, block)))
 
     blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
-    labels = np.concatenate(list(engine_for_rows(model).map(of_block, blocks)))
+    labels = np.concatenate(list(engine_here(model.n_jobs).map(of_block, blocks)))
     if fixed is not None:
         labels[fixed[0]] = fixed[1]
     return labels
 
 
-def engine_for_rows(model):
-    """Return the engine for rows that are here; a cluster would not pay."""
-    n_jobs = model.n_jobs
-    return engine_for(n_jobs if n_jobs is None or isinstance(n_jobs, int) else None)
-
-
 class _Rows:
     """Rows that are here, transformed once if there is room for all."""
 
-    def __init__(self, given, transform, max_memory):
+    def __init__(
+        self, given: FitInput, transform: Transform, max_memory: float, n_jobs: Any
+    ) -> None:
         self._given, self._transform = given, transform
+        self._engine = engine_here(n_jobs)
         n_samples = n_rows(given.data)
-        self.blocks = list(gen_batches(n_samples, ROWS_PER_BLOCK))
+        self._blocks = list(gen_batches(n_samples, ROWS_PER_BLOCK))
         one = transform(rows_of(given.data, slice(0, 1)))
-        self._kept = {} if n_samples * one.nbytes <= max_memory / 2 else None
+        has_room = n_samples * one.nbytes <= max_memory / 2
+        self._kept: dict[int, FloatArray] | None = {} if has_room else None
 
-    def begun_anew(self, centres, labels, core):
+    def shares(self, centres: Centres) -> Iterable[Share]:
+        """Yield what each block adds to the clusters of some centres."""
+
+        def of_block(block: slice) -> Share:
+            weight = self._given.sample_weight
+            weight = None if weight is None else weight[block]
+            return share_of(centres, self._read(block), weight)
+
+        return self._engine.map(of_block, self._blocks)
+
+    def labels(self, centres: Centres) -> IntArray:
+        """Return the nearest centre of every row."""
+        found = self._engine.map(lambda b: centres.labels(self._read(b)), self._blocks)
+        return np.concatenate(list(found))
+
+    def begun_anew(
+        self, centres: Centres, labels: IntArray, core: FloatArray
+    ) -> Centres | None:
         """Return centres with those that have no rows put where rows are far away.
 
         None if all have rows, or no row lies apart from its centre.
@@ -164,8 +186,8 @@ class _Rows:
         # Of each block and cluster, the row farthest from the centre.
         found = [
             one
-            for block in self.blocks
-            for one in _farthest(centres, self.read(block)[0], labels[block], core)
+            for block in self._blocks
+            for one in _farthest(centres, self._read(block), labels[block], core)
         ]
         least = _APART * float(np.abs(centres.norms).max())
         found = [one for one in found if one[1] > least]
@@ -185,19 +207,19 @@ class _Rows:
             )
         return Centres(coefficients, norms)
 
-    def read(self, block):
-        """Return the transformed rows of a block, and their weights."""
-        weight = self._given.sample_weight
-        weight = None if weight is None else weight[block]
+    def _read(self, block: slice) -> FloatArray:
+        """Return the transformed rows of a block."""
         if self._kept is not None and block.start in self._kept:
-            return self._kept[block.start], weight
+            return self._kept[block.start]
         values = self._transform(rows_of(self._given.data, block))
         if self._kept is not None:
             self._kept[block.start] = values
-        return values, weight
+        return values
 
 
-def _farthest(centres, rows, labels, core):
+def _farthest(
+    centres: Centres, rows: FloatArray, labels: IntArray, core: FloatArray
+) -> Iterator[tuple[int, float, FloatArray]]:
     """Yield of each cluster of a block its label, the largest distance and that row."""
     rows = rows.astype(np.float64)
     spread = rows if core.size == 0 else rows @ core
@@ -209,7 +231,9 @@ def _farthest(centres, rows, labels, core):
         yield cluster, distance[first], rows[first]
 
 
-def _share_of_chunk(centres, transform, rows, weight):
+def _share_of_chunk(
+    centres: Centres, transform: Transform, rows: Any, weight: FloatArray | None
+) -> Share:
     """Return what the rows of a chunk add to the clusters, piece by piece."""
     shares = [
         share_of(
@@ -220,7 +244,14 @@ def _share_of_chunk(centres, transform, rows, weight):
     return reduce(Share.plus, shares)
 
 
-def _labels_of_chunk(centres, transform, fixed, rows, where):
+def _labels_of_chunk(
+    centres: Centres,
+    transform: Transform,
+    fixed: Fixed | None,
+    rows: Any,
+    where: slice,
+) -> IntArray:
+    """Return the nearest centre of every row of a chunk, piece by piece."""
     labels = np.concatenate(
         [
             centres.labels(transform(rows[block]))

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, issparse
 from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray
@@ -15,10 +15,12 @@ from linkwise.kernels._families import (
     Kernel,
     Precomputed,
     base_scales,
+    is_elementwise,
     learnt_kernels,
     paper_kernels,
     rich_kernels,
 )
+from linkwise.kernels._jit import move_origin
 from linkwise.kernels._learnt_views import (
     LEARNT_VIEWS,
     Reduced,
@@ -35,6 +37,8 @@ from linkwise.kernels._views import (
     View,
 )
 
+# Rows whose values are summed up at a time: they stay in the processor's cache.
+_ROWS_PER_SUM = 128
 # Rows of which a kernel function gets all pairs, where only each with itself counts.
 _ROWS_FOR_DIAGONAL = 64
 
@@ -118,7 +122,10 @@ class CombinedKernel:
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the kernel values of new rows with the training rows."""
-        return self._joined([part for part, _ in self._parts(sources_of(X))])
+        X, points = sources_of(X), self.points(X)
+        if self._has_one_origin:
+            return self._of_sum(points)[0]
+        return self._joined([part for part, _ in self._parts(X, points)])
 
     def with_norms(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return what calling this returns, and what makes squared distances of it.
@@ -126,13 +133,17 @@ class CombinedKernel:
         For a mean of training rows with squared norm q and a mean value v with it, the
         squared distance of a row is its norm - 2 v + q; norms have shape (n_new,).
         """
-        X = sources_of(X)
+        X, points = sources_of(X), self.points(X)
+        if self._has_one_origin:
+            found, constants = self._of_sum(points)
+            own = np.stack([self._own(entry, points) for entry in self._entries])
+            return found, self.coefficients @ own - 2.0 * constants
         parts, norms = [], np.zeros(Points(X[0]).n_points)
         for entry, coefficient, (part, constant) in zip(
-            self._entries, self.coefficients, self._parts(X), strict=True
+            self._entries, self.coefficients, self._parts(X, points), strict=True
         ):
             parts.append(part)
-            norms = norms + coefficient * (self._own(entry, X) - 2.0 * constant)
+            norms = norms + coefficient * (self._own(entry, points) - 2.0 * constant)
         return self._joined(parts), norms
 
     def _joined(self, parts: list[FloatArray]) -> FloatArray:
@@ -143,6 +154,41 @@ class CombinedKernel:
         for part in parts[1:]:
             total = total + part
         return total
+
+    @property
+    def _has_one_origin(self) -> bool:
+        """Whether the sum of the kernels can be moved to its origin at once.
+
+        So it is with landmarks. Exact kernels are rounded one by one, as the training
+        matrices are, so that training rows find their labels.
+        """
+        are_moved = all(centre is not None for centre in self._centres)
+        return are_moved and self.is_of_rows and not self.separate
+
+    def _of_sum(self, points: dict[int, Points]) -> tuple[FloatArray, FloatArray]:
+        """Return the values of the sum, and the constants taken from their rows."""
+        others = dict(enumerate(self._views.points))
+        centre = self.coefficients @ np.array(self._centres, dtype=np.float64)
+        n_rows = next(iter(points.values())).n_points
+        found = np.empty((n_rows, len(centre)), dtype=np.float32)
+        constants = np.empty(n_rows)
+        means = self._means or Means(len(centre), np.empty((0, 0)))
+        parts = csc_array(means.shares)
+        # Products of sparse rows begin with work that is the same for any number.
+        is_dense = all(isinstance(p.values, np.ndarray) for p in points.values())
+        for rows in gen_batches(n_rows, _ROWS_PER_SUM if is_dense else n_rows):
+            some = {view: own[rows] for view, own in points.items()}
+            move_origin(
+                self.between(some, others),
+                means.n_kept,
+                parts.indptr,
+                parts.indices,
+                parts.data,
+                centre,
+                found[rows],
+                constants[rows],
+            )
+        return found, constants
 
     @property
     def is_of_rows(self) -> bool:
@@ -160,20 +206,25 @@ class CombinedKernel:
         Training rows count as new ones here, as in ``predict``.
         """
         bases: dict[tuple[int, str], FloatArray] = {}
-        parts = []
+        one = next(iter(left))
+        total = np.zeros((left[one].n_points, right[one].n_points))
+        weighted = np.empty_like(total)
         for entry, coefficient in zip(self._entries, self.coefficients, strict=True):
             v, kernel = entry
             assert v is not None and not isinstance(kernel, Precomputed)
-            parts.append(coefficient * values(kernel, v, left[v], right[v], bases))
-        return np.asarray(sum(parts))
+            part = values(kernel, v, left[v], right[v], bases)
+            total += np.multiply(part, coefficient, out=weighted)
+        return total
 
-    def _parts(self, X: SeveralSets) -> Iterator[tuple[FloatArray, Any]]:
+    def _parts(
+        self, X: SeveralSets, points: dict[int, Points]
+    ) -> Iterator[tuple[FloatArray, Any]]:
         """Yield the values of each kernel, and the constants taken from their rows."""
         bases: dict[tuple[int, str], FloatArray] = {}
         for entry, coefficient, centre in zip(
             self._entries, self.coefficients, self._centres, strict=True
         ):
-            part = self._cross(entry, X, bases)
+            part = self._cross(entry, X, points, bases)
             if self._means is not None:
                 part = self._means(part)
             constant: Any = 0.0
@@ -185,7 +236,7 @@ class CombinedKernel:
             # Rounded as the training matrices, so that training rows find their labels.
             yield (coefficient * part).astype(np.float32), constant
 
-    def _own(self, entry: Entry, X: SeveralSets) -> FloatArray:
+    def _own(self, entry: Entry, points: dict[int, Points]) -> FloatArray:
         """Return the values of a kernel of each row with itself, shape (n_new,)."""
         kernel = entry.kernel
         if isinstance(kernel, Precomputed):
@@ -194,10 +245,14 @@ class CombinedKernel:
                 "Gram matrix of new rows with training rows does not hold."
             )
         assert entry.view is not None
-        return own_values(kernel, self._views.transform(entry.view, X))
+        return own_values(kernel, points[entry.view])
 
     def _cross(
-        self, entry: Entry, X: SeveralSets, bases: dict[tuple[int, str], FloatArray]
+        self,
+        entry: Entry,
+        X: SeveralSets,
+        points: dict[int, Points],
+        bases: dict[tuple[int, str], FloatArray],
     ) -> FloatArray:
         kernel = entry.kernel
         if isinstance(kernel, Precomputed):
@@ -210,7 +265,7 @@ class CombinedKernel:
                 )
             return np.asarray(kernel.cross(X[0] if len(X) == 1 else X))
         assert entry.view is not None
-        new, old = self._views.transform(entry.view, X), self._views.points[entry.view]
+        new, old = points[entry.view], self._views.points[entry.view]
         return values(kernel, entry.view, new, old, bases)
 
 
@@ -225,8 +280,8 @@ def values(
 
     Those that are new are kept in ``bases``.
     """
-    if not isinstance(kernel, ElementwiseKernel):
-        return called(kernel, left, right)
+    if not is_elementwise(kernel):
+        return called(cast(Kernel, kernel), left, right)
     key = view, kernel.base
     if key not in bases:
         bases[key] = BASES[kernel.base](left, right)

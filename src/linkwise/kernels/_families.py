@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,14 @@ class _Elementwise:
         return self.of_base(BASES[self.base](Points(X), Points(Y)))
 
 
+def is_elementwise(kernel: Any) -> TypeGuard[ElementwiseKernel]:
+    """Tell whether a kernel is elementwise: soon for those here, by its members else.
+
+    Looking at the members takes as long as the values of some rows.
+    """
+    return isinstance(kernel, _Elementwise) or isinstance(kernel, ElementwiseKernel)
+
+
 @dataclass(frozen=True)
 class RBF(_Elementwise):
     """Gaussian kernel, ``exp(-gamma * ||x - y||^2)``.
@@ -70,7 +78,8 @@ class RBF(_Elementwise):
 
     def of_base(self, values: FloatArray) -> FloatArray:
         """Return the kernel values for squared distances."""
-        return np.exp(-self.gamma * values)
+        exponents = -self.gamma * values
+        return np.exp(exponents, out=exponents)
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,8 @@ class Laplacian(_Elementwise):
 
     def of_base(self, values: FloatArray) -> FloatArray:
         """Return the kernel values for L1 distances."""
-        return np.exp(-self.gamma * values)
+        exponents = -self.gamma * values
+        return np.exp(exponents, out=exponents)
 
 
 @dataclass(frozen=True)

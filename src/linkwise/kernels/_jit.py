@@ -246,3 +246,137 @@ def combine_sums(
         g = groups[i]
         if g >= 0:
             inner[g] += sample_weight[i] * sums[g, i]
+
+
+@njit
+def nearest_references(
+    scores,  # IN  (n, m), float32, roughly x.r - r.r / 2 of rows x and references r
+    slack,  # IN  (n,), float32, by how much two scores of a row may be wrong together
+    rows,  # IN  (n, d)
+    references,  # IN  (m, d)
+    near,  # OUT (n, k), nearest references by distance, of equally far ones the first
+):
+    """Find the references that are nearest to each row, exactly.
+
+    The scores say which may be among them; distances are taken of those alone.
+    """
+    n, m = scores.shape
+    d, k = rows.shape[1], near.shape[1]
+    width = 128
+    tops = np.empty(width, np.float32)
+    highest = np.empty(k, np.float32)
+    least = np.empty(k, np.float64)
+    for i in range(n):
+        # At least k scores are not below the k-th highest of these tops. Loops over
+        # parts of a row become vector instructions.
+        tops[:] = -np.inf
+        for first in range(0, m, width):
+            part = scores[i, first : first + width]
+            for j in range(part.shape[0]):
+                tops[j] = part[j] if part[j] > tops[j] else tops[j]
+        highest[:] = -np.inf
+        for top in tops:
+            if top > highest[k - 1]:
+                p = k - 1
+                while p > 0 and highest[p - 1] < top:
+                    highest[p] = highest[p - 1]
+                    p -= 1
+                highest[p] = top
+        bound = highest[k - 1] - slack[i]
+        n_found = 0
+        for first in range(0, m, width):
+            part = scores[i, first : first + width]
+            # Most parts hold none. A score that is no number is looked at: its row is
+            # too large for single precision.
+            count = 0
+            for j in range(part.shape[0]):
+                count += not part[j] < bound
+            if count == 0:
+                continue
+            for j in range(part.shape[0]):
+                if part[j] < bound:
+                    continue
+                distance = 0.0
+                for c in range(d):
+                    step = rows[i, c] - references[first + j, c]
+                    distance += step * step
+                if n_found < k:
+                    p = n_found
+                    n_found += 1
+                elif distance < least[k - 1]:
+                    p = k - 1
+                else:
+                    continue
+                while p > 0 and least[p - 1] > distance:
+                    least[p], near[i, p] = least[p - 1], near[i, p - 1]
+                    p -= 1
+                least[p], near[i, p] = distance, first + j
+
+
+@njit
+def move_origin(
+    values,  # IN  (n, r), of rows with all of which landmarks are made
+    n_kept,  # IN  so many of the columns are landmarks themselves
+    indptr,  # IN  (q - n_kept + 1,), CSC: the mean j is made of the columns
+    indices,  # IN  indices[indptr[j] : indptr[j + 1]] behind those,
+    shares,  # IN  each of which is this part of it
+    centre,  # IN  (q,), to be subtracted from each row
+    moved,  # OUT (n, q), float32, values with landmarks, of mean 0 in each row
+    constants,  # OUT (n,), the means that were taken from the rows
+):
+    """Move the origin of kernel values to the mean of the landmarks."""
+    n, q = moved.shape
+    row = np.empty(q, np.float64)
+    for i in range(n):
+        row[:n_kept] = values[i, :n_kept]
+        others = values[i, n_kept:]
+        for j in range(q - n_kept):
+            mean = 0.0
+            for p in range(indptr[j], indptr[j + 1]):
+                mean += shares[p] * others[indices[p]]
+            row[n_kept + j] = mean
+        total = 0.0
+        for j in range(q):
+            row[j] -= centre[j]
+            total += row[j]
+        constants[i] = total / q
+        for j in range(q):
+            moved[i, j] = row[j] - constants[i]
+
+
+@njit
+def city_block(
+    left,  # IN  (n, d)
+    turned,  # IN  (d, m), columns are points
+    distances,  # OUT (n, m)
+):
+    """Fill in the L1 distances of points."""
+    d = left.shape[1]
+    for i in range(left.shape[0]):
+        row = distances[i]
+        row[:] = 0.0
+        # Four columns at a time: the sums are read and written less often.
+        for c in range(0, d - 3, 4):
+            v, w, x, y = left[i, c], left[i, c + 1], left[i, c + 2], left[i, c + 3]
+            q, r, s, t = turned[c], turned[c + 1], turned[c + 2], turned[c + 3]
+            for j in range(row.shape[0]):
+                some = (row[j] + abs(v - q[j])) + abs(w - r[j])
+                row[j] = (some + abs(x - s[j])) + abs(y - t[j])
+        for c in range(d - d % 4, d):
+            v, q = left[i, c], turned[c]
+            for j in range(row.shape[0]):
+                row[j] += abs(v - q[j])
+
+
+@njit
+def add_squares(
+    products,  # IN/OUT (n, m), -2 x.y of points x and y, then squared distances
+    left,  # IN  (n,), x.x
+    right,  # IN  (m,), y.y
+):
+    """Add squared norms to products; what rounding has left below zero becomes 0."""
+    for i in range(products.shape[0]):
+        row, square = products[i], left[i]
+        for j in range(row.shape[0]):
+            value = (row[j] + square) + right[j]
+            row[j] = 0.0 if value < 0.0 else value

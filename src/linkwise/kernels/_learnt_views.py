@@ -23,6 +23,7 @@ from sklearn.preprocessing import normalize
 from linkwise._typing import FloatArray, IntArray
 from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._eigen import eigen
+from linkwise.kernels._neighbors import nearest_of
 from linkwise.kernels._views import Known, Points, Standardized, View
 
 # Share of the variance that principal components keep, and how many they are at most:
@@ -444,7 +445,8 @@ class Diffusion(_Placed):
     def transform(self, X: Any) -> Points:
         """Return the points of X in this view."""
         assert self._scaling is not None and self._places is not None
-        near = neighbors(self._index, self._scaling.transform(X).plain())
+        rows = self._scaling.transform(X).plain()
+        near = nearest_of(self._index._fit_X, rows, self._index.n_neighbors)
         return Points(self._places[near].sum(axis=1))
 
 

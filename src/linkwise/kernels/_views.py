@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
 from linkwise._typing import FloatArray, IntArray
+from linkwise.kernels._jit import add_squares, city_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,18 +171,18 @@ def squared_distances(left: Points, right: Points) -> FloatArray:
         product = (left.values @ right.values.T).toarray()
         if product.dtype.kind != "f":  # whole numbers
             product = product.astype(np.float64)
+        product *= -2.0
         norms = [_squared_norms(p.values) for p in (left, right)]
     else:
         # Near the origin little is lost in the difference of large norms.
         centre = right.values.mean(axis=0)
         a, b = left.values - centre, right.values - centre
-        product = a @ b.T
         norms = [np.einsum("ij,ij->i", x, x) for x in (a, b)]
+        b *= -2.0
+        product = a @ b.T
     # In place: for many rows no second matrix is wanted.
-    product *= -2.0
-    product += norms[0][:, None]
-    product += norms[1]
-    return np.maximum(product, 0.0, out=product)
+    add_squares(product, *norms)
+    return product
 
 
 def manhattan(left: Points, right: Points) -> FloatArray:
@@ -190,7 +190,9 @@ def manhattan(left: Points, right: Points) -> FloatArray:
     left = _alike(left, right)
     if issparse(left.values):
         return manhattan_distances(left.values, right.values)
-    return cdist(left.values, right.values, "cityblock")
+    distances = np.empty((left.n_points, right.n_points))
+    city_block(left.values, np.ascontiguousarray(right.values.T), distances)
+    return distances
 
 
 def _squared_norms(values: Any) -> FloatArray:
