@@ -11,8 +11,8 @@ from sklearn.utils import gen_batches
 from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering import Centres
 from linkwise.doors import n_rows, rows_of
-from linkwise.engines import DaskRows
-from linkwise.estimators._blocks import ROWS_PER_BLOCK, engine_for_rows
+from linkwise.engines import DaskRows, engine_here
+from linkwise.estimators._blocks import ROWS_PER_BLOCK
 from linkwise.estimators._clustering import Clustering, cluster_under
 from linkwise.estimators._committee import believed_closure
 from linkwise.estimators._contradictions import contradict
@@ -126,20 +126,26 @@ def _learn(
     is_doubtful = contradict(local.pairs, local.n_clusters)
     if back.beliefs is not None and is_doubtful:
         closure = believed_closure(local, back.beliefs)
+    # Of many rows, each further voter would need another pass over all of them.
+    work = fit.problem.work
+    is_alone = work is not None and not work.is_whole
     placing = learn_placing(
         committee,
         found.local_labels,
         closure,
         features_of(local.data),
         seed=fit.problem.view_seed,
+        is_alone=is_alone,
     )
     if placing is None:
         return None
-    members = []
-    for at in placing.members:
-        weights = trials[at].weights
-        own = cluster_under(fit.bank, fit.evaluator, local.closure, weights)
-        members.append(NearestCentre(own.kernel, own.centres))
+    members = [NearestCentre(found.kernel, found.centres)]
+    if not is_alone:
+        votes = [
+            cluster_under(fit.bank, fit.evaluator, local.closure, trials[at].weights)
+            for at in placing.members
+        ]
+        members = [NearestCentre(own.kernel, own.centres) for own in votes]
     return PlacedRows(placing, tuple(members), np.arange(committee.n_clusters))
 
 
@@ -165,7 +171,8 @@ def decide_all(model: Any, data: Any, rule: NearestCentre | PlacedRows) -> Decis
     if isinstance(data, DaskRows):
         return Decision(data.lazily(partial(_labels_of_chunk, rule)))
     blocks = gen_batches(n_rows(data), ROWS_PER_BLOCK)
-    found = engine_for_rows(model).map(lambda b: rule.decide(rows_of(data, b)), blocks)
+    engine = engine_here(model.n_jobs)
+    found = engine.map(lambda b: rule.decide(rows_of(data, b)), blocks)
     labels, doubts = zip(*found, strict=True)
     is_known = doubts[0] is not None
     return Decision(

@@ -84,7 +84,7 @@ class Placing:
     Attributes
     ----------
     members : ndarray of shape (n_used,)
-        Members of the committee that vote.
+        Members of the committee that vote; [0] if it is the chosen clustering alone.
     weights : ndarray of shape (n_used,)
         Their weights; they sum to 1.
     tables : ndarray of shape (n_used, n_clusters, n_clusters)
@@ -141,6 +141,7 @@ def learn_placing(
     features: FloatArray | None,
     *,
     seed: int,
+    is_alone: bool = False,
     settings: PlacingSettings = SETTINGS,
 ) -> Placing | None:
     """Learn where rows belong from a committee, pairs and columns.
@@ -157,6 +158,8 @@ def learn_placing(
         Columns of the rows. Without them the committee votes alone.
     seed : int
         Seed of the forests.
+    is_alone : bool, default=False
+        Whether the chosen clustering is the only voter, for many rows.
     settings : PlacingSettings
         Numbers of the rule.
 
@@ -175,8 +178,11 @@ def learn_placing(
     everyone = voting_members(committee)
     chances = _assign(committee, everyone, labels, linked, columns, seed, settings)
     own = chances.argmax(axis=1)
-    voters = everyone.heaviest(settings.n_members)
-    tables = _tables(committee, voters, labels, linked.rows, own, settings)
+    if is_alone:
+        voters, clusters = Voters(np.zeros(1, np.intp), np.ones(1)), labels[None]
+    else:
+        voters, clusters = everyone.heaviest(settings.n_members), committee.labels
+    tables = _tables(clusters, n_clusters, voters, labels, linked.rows, own, settings)
     trees = None
     if columns is not None and len(np.unique(own)) > 1:
         trees = _forests(columns, own, seed, settings.n_trees)
@@ -247,13 +253,14 @@ def _assign(
     chances = linked.assign(_log(committee.opinions(labels)[rows]))
     if committee.n_clusters == 2 or columns is None:
         return chances
-    clusters = committee.labels[voters.members][:, rows]
+    every, k = committee.labels, committee.n_clusters
+    clusters = every[voters.members][:, rows]
     for round_ in range(settings.n_rounds):
         own = chances.argmax(axis=1)
         known = np.unique(own)
         if len(known) < 2:
             break
-        tables = _tables(committee, voters, labels, rows, own, settings)
+        tables = _tables(every, k, voters, labels, rows, own, settings)
         shares = _shares(clusters, voters.weights, tables)
         learnt = np.zeros_like(shares)
         learnt[:, known] = _out_of_bag(columns, own, seed + round_, settings.n_trees)
@@ -266,7 +273,8 @@ def _log(chances: FloatArray) -> FloatArray:
 
 
 def _tables(
-    committee: Committee,
+    clusterings: IntArray,  # (n_members, n_samples)
+    n_clusters: int,
     voters: Voters,
     labels: IntArray,
     rows: IntArray,
@@ -274,14 +282,14 @@ def _tables(
     settings: PlacingSettings,
 ) -> FloatArray:
     """Return the probability of each final cluster in each cluster of the voters."""
-    k = committee.n_clusters
+    k = n_clusters
     sizes = np.bincount(own, minlength=k)
     is_known = sizes > 0
     # Clusters count the same: how many rows of one have pairs says little of its size.
     worth = sizes.sum() / is_known.sum() / np.maximum(sizes, 1)
     tables = np.full((len(voters.members), k, k), settings.smooth)
     for table, member in zip(tables, voters.members, strict=True):
-        clusters = committee.labels[member].astype(np.intp)
+        clusters = clusterings[member].astype(np.intp)
         match = matched(clusters, labels, k)
         np.add.at(table, (clusters[rows], own), worth[own])
         table[np.arange(k), match] += settings.trust
