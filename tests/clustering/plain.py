@@ -123,7 +123,9 @@ def centroid_distances(gram, weight, members):
     return inner.diagonal()[:, None] - 2 * inner + inner.diagonal()
 
 
-def plain_farthest_first(gram, weight, constraints, k, draws=None):
+def plain_farthest_first(
+    gram, weight, constraints, k, rule="min", cl_aware_seeds=False, draws=None
+):
     """Return start labels and seed components, step by step as in section 4."""
     n = len(gram)
     components = components_of(constraints, n)
@@ -169,7 +171,12 @@ def plain_farthest_first(gram, weight, constraints, k, draws=None):
 
             seeds.append(min(trials, key=left))
             continue
-        seeds.append(max(candidates, key=lambda g: min(distance[g, seeds])))
+        if cl_aware_seeds:
+            n_linked = {g: sum((g, s) in linked for s in seeds) for g in candidates}
+            most = max(n_linked.values())
+            candidates = [g for g in candidates if n_linked[g] == most]
+        score = {"min": min, "sum": sum}[rule]
+        seeds.append(max(candidates, key=lambda g: score(distance[g, seeds])))
 
     cluster = {g: c for c, g in enumerate(seeds)}
     for g in range(len(members)):

@@ -19,7 +19,7 @@ from linkwise.kernels import FeatureSpace, GramSpace, LandmarkSpace
 
 def test_every_compiled_loop_equals_its_source(monkeypatch):
     compiled, called = watch_compiled(monkeypatch, _jit, _jit_settled, _jit_starts)
-    for seed in (0, 1, 4):
+    for seed in range(5):
         # The last has so many clusters that points are passed over.
         problem = draw_problem(seed, n=40, k=9) if seed == 4 else draw_problem(seed)
         n, k, rng = len(problem.X), problem.k, problem.rng
@@ -37,8 +37,11 @@ def test_every_compiled_loop_equals_its_source(monkeypatch):
                 problem.weight,
             ),
         ):
-            start = farthest_first(space, closure, k)
-            kmeans(space, problem.start, k)
+            for rule in ("min", "sum"):
+                start = farthest_first(
+                    space, closure, k, rule=rule, cl_aware_seeds=rule == "sum"
+                )
+            kmeans(space, problem.start, k, polish=True)
             kmeans(space, np.zeros(n, dtype=int), k)
             kmeans(space, closure, k)
             kmeans(space, closure, k, draws=rng.random(k))
@@ -88,7 +91,7 @@ def test_another_layout_is_not_compiled_again_and_changes_nothing():
         found = []
         for space in spaces(as_layout):
             found += [farthest_first(space, closure, 9), kmeans(space, closure, 9)[0]]
-            found += [kmeans(space, problem.start, 9)[0]]
+            found += [kmeans(space, problem.start, 9, polish=True)[0]]
             found += [kmeans(space, closure, 9, draws=as_layout(draws))[0]]
         return found
 

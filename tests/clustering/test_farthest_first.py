@@ -43,11 +43,22 @@ class TestExamplesOfTheSpecification:
     def test_three_components_and_a_point(self, cannot_link, expected):
         assert on_line(self.x, Constraints(self.must_link, cannot_link), 2) == expected
 
-    def test_the_least_distance_decides_and_not_their_sum(self):
+    @pytest.mark.parametrize(
+        "rule, expected",
+        [
+            ("min", [0, 0, 1, 1, 2, 2, 1, 1]),  # seeds at 0, 21, 10
+            ("sum", [0, 0, 2, 2, 0, 0, 1, 1]),  # seeds at 0, 21, 20
+        ],
+    )
+    def test_the_least_distance_decides_or_their_sum(self, rule, expected):
         pairs = Constraints([(0, 1), (2, 3), (4, 5), (6, 7)])
         x = np.repeat([0, 20, 10, 21], 2)
-        # Seeds at 0, 21, 10; by the sum they would be at 0, 21, 20.
-        assert on_line(x, pairs, 3) == [0, 0, 1, 1, 2, 2, 1, 1]
+        assert on_line(x, pairs, 3, rule=rule) == expected
+
+    def test_the_rules_agree_on_two_seeds(self):
+        pairs = Constraints([(0, 1), (2, 3), (4, 5)])
+        x = (0, 0, 3, 3, 7, 7)
+        assert on_line(x, pairs, 2, rule="min") == on_line(x, pairs, 2, rule="sum")
 
 
 class TestSeeds:
@@ -76,11 +87,12 @@ class TestSeeds:
     def test_equal_distances_go_to_the_first_component(self):
         assert on_line((0, -3, 3, 2.9), Constraints(), 2) == [0, 1, 0, 0]
 
-    def test_a_cannot_link_to_a_seed_does_not_make_the_next(self):
+    def test_candidates_cannot_linked_to_seeds_may_be_preferred(self):
         pairs = Constraints([(0, 1), (2, 3), (4, 5)], [(0, 2)])
         x = (0, 0, 2, 2, 9, 9)
         assert on_line(x, pairs, 2) == [0, 0, 1, 1, 1, 1]
-        assert on_line(x, pairs, 3) == [0, 0, 2, 2, 1, 1]
+        assert on_line((0, 0, 2, 2, 9, 9), pairs, 3) == [0, 0, 2, 2, 1, 1]
+        assert on_line(x, pairs, 3, cl_aware_seeds=True) == [0, 0, 1, 1, 2, 2]
 
 
 class TestPlacement:
@@ -133,22 +145,25 @@ class TestFewerComponentsThanClusters:
 
 class TestAgainstThePlainMethod:
     @pytest.mark.parametrize("weighted_pairs", [False, True])
+    @pytest.mark.parametrize("rule", ["min", "sum"])
     @quick
-    @given(seed=SEEDS, n_pairs=st.integers(0, 25))
-    def test_labels_are_the_same(self, weighted_pairs, seed, n_pairs):
+    @given(seed=SEEDS, aware=st.booleans(), n_pairs=st.integers(0, 25))
+    def test_labels_are_the_same(self, weighted_pairs, rule, seed, aware, n_pairs):
         problem = draw_problem(seed)
         rng, n = problem.rng, len(problem.X)
         pairs = draw_constraints(
             rng, n, n_pairs, int(rng.integers(1, 6)), weighted_pairs
         )
         expected, _ = plain_farthest_first(
-            problem.gram, problem.weight, pairs, problem.k
+            problem.gram, problem.weight, pairs, problem.k, rule, aware
         )
         for space in (
             GramSpace(problem.gram, problem.weight),
             FeatureSpace(problem.X, problem.weight),
         ):
-            labels = farthest_first(space, pairs.closure(n), problem.k)
+            labels = farthest_first(
+                space, pairs.closure(n), problem.k, rule=rule, cl_aware_seeds=aware
+            )
             assert np.array_equal(labels, expected)
 
     @quick
@@ -193,8 +208,8 @@ class TestInvariance:
         return problem, np.array(must), np.array(cannot)
 
     @quick
-    @given(seed=SEEDS)
-    def test_the_order_of_the_points_does_not_matter(self, seed):
+    @given(seed=SEEDS, rule=st.sampled_from(["min", "sum"]))
+    def test_the_order_of_the_points_does_not_matter(self, seed, rule):
         problem, must, cannot = self.distinct(seed)
         p = problem.rng.permutation(24)
         place = np.argsort(p)  # the point i stands at place[i] afterwards
@@ -202,11 +217,13 @@ class TestInvariance:
             GramSpace(problem.gram, problem.weight),
             Constraints(must, cannot).closure(24),
             3,
+            rule=rule,
         )
         shuffled = farthest_first(
             GramSpace(problem.gram[np.ix_(p, p)], problem.weight[p]),
             Constraints(place[must], place[cannot]).closure(24),
             3,
+            rule=rule,
         )
         assert np.array_equal(shuffled, labels[p])
 

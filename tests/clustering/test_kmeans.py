@@ -1,5 +1,7 @@
 """k-means from start labels in any geometry (section 3 of the specification)."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
@@ -100,13 +102,16 @@ class TestEmptyClusters:
     @given(
         x=st.lists(st.integers(0, 3), min_size=4, max_size=10),
         seed=SEEDS,
+        polish=st.booleans(),
     )
-    def test_no_cluster_is_ever_empty(self, x, seed):
+    def test_no_cluster_is_ever_empty(self, x, seed, polish):
         rng = np.random.default_rng(seed)
         start = rng.integers(4, size=len(x))
         for space_of in SPACES.values():
             for max_iter in (1, 2, 300):
-                result = kmeans(space_of(line(*x)), start, 4, max_iter=max_iter)
+                result = kmeans(
+                    space_of(line(*x)), start, 4, max_iter=max_iter, polish=polish
+                )
                 assert sorted(set(result.labels)) == [0, 1, 2, 3]
                 expected = objective(line(*x) @ line(*x).T, np.ones(len(x)), result[0])
                 assert result.objective == pytest.approx(expected, abs=1e-9)
@@ -166,7 +171,7 @@ class TestObjective:
             GramSpace(problem.gram, problem.weight),
             FeatureSpace(problem.X, problem.weight),
         ):
-            for options in ({"max_iter": 2}, {}):
+            for options in ({"max_iter": 2}, {}, {"polish": True}):
                 result = kmeans(space, problem.start, problem.k, **options)
                 anew = space.group_sums(result.labels, problem.k)
                 np.testing.assert_allclose(result.sums.sums, anew.sums, atol=1e-9)
@@ -375,6 +380,59 @@ class TestPointsThatArePassedOver:
         assert np.array_equal(near.labels, far.labels)
 
 
+class TestPolish:
+    @quick
+    @given(seed=SEEDS)
+    def test_no_single_move_lowers_the_objective_afterwards(self, seed):
+        problem = draw_problem(seed)
+        gram, weight, k = problem.gram, problem.weight, problem.k
+        for space in (GramSpace(gram, weight), FeatureSpace(problem.X, weight)):
+            plain = kmeans(space, problem.start, k)
+            result = kmeans(space, problem.start, k, polish=True)
+            assert result.objective <= plain.objective + 1e-10
+            reached = objective(gram, weight, result.labels)
+            assert result.objective == pytest.approx(reached, abs=1e-9)
+            for i, c in itertools.product(range(len(gram)), range(k)):
+                moved = result.labels.copy()
+                moved[i] = c
+                if len(np.unique(moved)) == k:
+                    assert objective(gram, weight, moved) >= reached - 1e-9
+
+    @pytest.mark.parametrize("value", [0.3, 1.7, 2.3, 77.7])
+    def test_it_ends_where_only_rounding_in_single_precision_moves(self, value):
+        x = np.full((4, 1), value)
+        cross = np.full((4, 1), value * value, dtype=np.float32)
+        space = LandmarkSpace(cross, np.array([[value**-2]]), (x**2).ravel())
+        result = kmeans(space, np.array([0, 1, 0, 1]), 2, max_iter=1, polish=True)
+        assert len(set(result.labels.tolist())) == 2
+        assert result.objective == pytest.approx(0.0, abs=1e-5 * value**2)
+
+    def test_it_finds_moves_that_lloyds_iterations_cannot_see(self):
+        n_better = 0
+        for seed in range(40):
+            problem = draw_problem(seed)
+            space = GramSpace(problem.gram, problem.weight)
+            plain = kmeans(space, problem.start, problem.k)
+            result = kmeans(space, problem.start, problem.k, polish=True)
+            n_better += result.objective < plain.objective - 1e-6
+        assert n_better > 5
+
+    def test_the_change_of_the_objective_decides_and_not_the_distance(self):
+        # Point 2 is nearer to its own centre, yet moving it pays off:
+        # 3/4 * 2.56 < 2/1 * 1.0.
+        x = np.array([0.0, 2.0, 3.6, 3.6, 3.6])
+        gram, weight = np.outer(x, x), np.ones(5)
+        start = np.array([0, 0, 1, 1, 1])
+        before = objective(gram, weight, start)
+        moved = np.array([0, 1, 1, 1, 1])
+        change = 3 / 4 * 1.6**2 - 2 / 1 * 1.0
+        assert objective(gram, weight, moved) - before == pytest.approx(change)
+        assert kmeans(GramSpace(gram), start, 2).labels.tolist() == start.tolist()
+        polished = kmeans(GramSpace(gram), start, 2, polish=True)
+        assert polished.labels.tolist() == moved.tolist()
+        assert polished.objective == pytest.approx(before + change)
+
+
 class TestIndefiniteKernels:
     def gram(self, kind, X, rng):
         if kind == "sigmoid":
@@ -449,7 +507,7 @@ def test_single_precision_gives_the_labels_of_double_precision():
 def test_the_start_is_not_changed():
     problem = draw_problem(1)
     start = problem.start.copy()
-    result = kmeans(GramSpace(problem.gram), start, problem.k)
+    result = kmeans(GramSpace(problem.gram), start, problem.k, polish=True)
     assert np.array_equal(start, problem.start)
     assert result.labels is not start
 

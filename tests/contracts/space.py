@@ -175,7 +175,7 @@ class SpaceContract:
         space, fresh = self.space_of(X, weight), self.space_of(X, weight)
         sums = space.group_sums(rng.integers(3, size=len(X)), 3)
         sums.move(rng.integers(3, size=len(X)))
-        kmeans(space, rng.integers(3, size=len(X)), 3)
+        kmeans(space, rng.integers(3, size=len(X)), 3, polish=True)
         labels = np.arange(len(X)) % 2
         used, unused = (s.group_sums(labels, 2) for s in (space, fresh))
         assert np.array_equal(used.sums, unused.sums)

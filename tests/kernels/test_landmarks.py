@@ -555,8 +555,10 @@ class TestClustering:
         k=st.integers(1, 6),
         n_must=st.integers(0, 12),
         n_cannot=st.integers(0, 8),
+        rule=st.sampled_from(["min", "sum"]),
+        aware=st.booleans(),
     )
-    def test_it_equals_that_of_the_matrix(self, seed, k, n_must, n_cannot):
+    def test_it_equals_that_of_the_matrix(self, seed, k, n_must, n_cannot, rule, aware):
         rng = np.random.default_rng(seed)
         n = 50
         X = rng.normal(size=(n, 4))
@@ -576,11 +578,14 @@ class TestClustering:
             LandmarkSpace(cross, core, gram.diagonal().copy(), weight),
             GramSpace(gram, weight),
         )
-        starts = [farthest_first(s, closure, k) for s in spaces]
+        options = {"rule": rule, "cl_aware_seeds": aware}
+        starts = [farthest_first(s, closure, k, **options) for s in spaces]
         assert np.array_equal(*starts)
         ends = [kmeans(s, closure, k) for s in spaces]
         assert np.array_equal(ends[0].labels, ends[1].labels)
         assert ends[0].objective == pytest.approx(ends[1].objective, rel=1e-9)
+        polished = [kmeans(s, closure, k, polish=True).labels for s in spaces]
+        assert np.array_equal(*polished)
 
 
 class TestIndefiniteKernels:

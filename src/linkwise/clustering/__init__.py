@@ -11,11 +11,12 @@ from linkwise.clustering._blocks import (
 from linkwise.clustering._farthest_first import farthest_first
 from linkwise.clustering._hard import hard_kmeans
 from linkwise.clustering._kmeans import KMeansResult, kmeans, labels_left_out
-from linkwise.clustering._soft import soft_kmeans
+from linkwise.clustering._soft import ConstrainedResult, soft_kmeans
 
 __all__ = [
     "BlocksResult",
     "Centres",
+    "ConstrainedResult",
     "KMeansResult",
     "Share",
     "centres_of",

@@ -23,6 +23,8 @@ def farthest_first(
     closure: Closure,
     n_clusters: int,
     *,
+    rule: str = "min",
+    cl_aware_seeds: bool = False,
     draws: FloatArray | None = None,
 ) -> IntArray:
     """Return start labels that keep must-link components whole.
@@ -42,6 +44,10 @@ def farthest_first(
     n_clusters : int
         Number of seeds. With fewer components than that, all are seeds and the farthest
         single points complete them, each taken out of its component.
+    rule : {"min", "sum"}, default="min"
+        Distance of a candidate: to the nearest chosen seed, or the sum over all.
+    cl_aware_seeds : bool, default=False
+        Prefer candidates cannot-linked to the most chosen seeds.
     draws : ndarray of shape (n_clusters,) or (n_clusters, n_trials), optional
         Uniform in [0, 1). Seeds are then drawn as k-means++ does, must-link groups
         first: by mass, and by squared distance from the nearest seed. Of several trials
@@ -69,6 +75,8 @@ def farthest_first(
         closure.cl_indptr,
         closure.cl_indices,
         closure.cl_weights,
+        rule == "sum",
+        cl_aware_seeds,
         as_draws(draws, n_seeds),
         n_seeds,
         labels,

@@ -237,6 +237,46 @@ def fingerprint(
 
 
 @njit
+def next_better_move(
+    sums,  # IN  (k, n)
+    inner,  # IN  (k,)
+    mass,  # IN  (k,)
+    diagonal,  # IN  (n,)
+    sample_weight,  # IN  (n,)
+    labels,  # IN  (n,)
+    n_members,  # IN  (k,)
+    start,  # IN  first point to look at
+):
+    """Return the next point whose move lowers the objective, and its best cluster.
+
+    The change of the objective is exact: centres move with the point. The point is -1
+    when no move from ``start`` on helps.
+    """
+    k, n = sums.shape
+    precision = 1e-12 if sums.itemsize == 8 else 1e-5
+    for i in range(start, n):
+        a = labels[i]
+        if n_members[a] == 1:
+            continue
+        w = sample_weight[i]
+        d = diagonal[i] - 2.0 * sums[a, i] / mass[a] + inner[a] / mass[a] ** 2
+        gain = mass[a] / (mass[a] - w) * d
+        # Rounding must not make a move look better than it is.
+        least = gain - precision * (abs(gain) + abs(diagonal[i]))
+        best = -1
+        for c in range(k):
+            if c != a:
+                d = diagonal[i] - 2.0 * sums[c, i] / mass[c] + inner[c] / mass[c] ** 2
+                loss = mass[c] / (mass[c] + w) * d
+                if loss < least:
+                    least = loss
+                    best = c
+        if best >= 0:
+            return i, best
+    return -1, -1
+
+
+@njit
 def start_and_descend(
     linked_totals,  # IN  (g_linked, m), these to ``draws`` as in seed_and_place
     linked_inner,  # IN  (g_linked,)
@@ -248,6 +288,8 @@ def start_and_descend(
     cl_indptr,  # IN  (g + 1,)
     cl_indices,  # IN
     cl_weights,  # IN
+    use_sum,  # IN
+    prefer_linked,  # IN
     draws,  # IN
     rows,  # IN  (n, m), these as in descend
     core,  # IN  (m, m) or None
@@ -283,6 +325,8 @@ def start_and_descend(
         cl_indptr,
         cl_indices,
         cl_weights,
+        use_sum,
+        prefer_linked,
         draws,
         mass.shape[0],
         labels,

@@ -124,6 +124,10 @@ def choose_seeds(
     members,  # IN  (n,)
     sample_weight,  # IN  (n,)
     tier,  # IN  (g,), components of a lower tier are used up first
+    cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
+    cl_indices,  # IN
+    use_sum,  # IN  score by the sum of the distances, not by the least
+    prefer_linked,  # IN  prefer candidates cannot-linked to most chosen seeds
     draws,  # IN  (k, t), uniform in [0, 1): seeds are drawn; or empty: farthest first
     seeds,  # OUT (k,), components
     distance,  # OUT (k, g), squared centroid distance of components to the seeds
@@ -171,7 +175,9 @@ def choose_seeds(
         )
         for g in range(n_scored):
             d = distance[n_known, g]
-            if n_known == 0 or d < score[g]:
+            if use_sum and n_known > 0:
+                score[g] += d
+            elif n_known == 0 or d < score[g]:
                 score[g] = d
         n_known += 1
         for t in range(n_known):
@@ -207,14 +213,21 @@ def choose_seeds(
                     least = left
                     seeds[n_known] = s
             continue
-        best = -1
+        best, best_links = -1, 0
         for g in range(n_scored):
             if score[g] == -np.inf:
                 continue
+            links = 0
+            if prefer_linked:
+                for p in range(cl_indptr[g], cl_indptr[g + 1]):
+                    other = cl_indices[p]
+                    links += other < n_scored and score[other] == -np.inf
             if best < 0 or tier[g] < tier[best]:
-                best = g
-            elif tier[g] == tier[best] and score[g] > score[best]:
-                best = g
+                best, best_links = g, links
+            elif tier[g] == tier[best] and (
+                links > best_links or (links == best_links and score[g] > score[best])
+            ):
+                best, best_links = g, links
         seeds[n_known] = best
     if core is not None and n_scored < n_components:
         sums = np.empty((k, rows.shape[0]), rows.dtype)
@@ -279,6 +292,8 @@ def seed_and_place(
     cl_indptr,  # IN  (g + 1,), cannot-linked components, CSR
     cl_indices,  # IN
     cl_weights,  # IN
+    use_sum,  # IN  score seeds by the sum of their distances, not by the least
+    prefer_linked,  # IN  prefer seeds cannot-linked to most chosen ones
     draws,  # IN  (n_seeds, t) or empty, as in choose_seeds
     n_seeds,  # IN  at most g
     labels,  # OUT (n,)
@@ -309,6 +324,10 @@ def seed_and_place(
         members,
         sample_weight,
         tier,
+        cl_indptr,
+        cl_indices,
+        use_sum,
+        prefer_linked,
         draws,
         seeds,
         distance,

@@ -6,7 +6,7 @@ import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering._farthest_first import as_draws, farthest_first
-from linkwise.clustering._jit import descend, start_and_descend
+from linkwise.clustering._jit import descend, next_better_move, start_and_descend
 from linkwise.constraints import Closure
 from linkwise.kernels import REBUILD_EVERY, GroupSums, Space
 
@@ -35,6 +35,7 @@ def kmeans(
     *,
     max_iter: int = 300,
     unrest: float = 0.0,
+    polish: bool = False,
     draws: FloatArray | None = None,
 ) -> KMeansResult:
     """Cluster by Lloyd's iterations.
@@ -52,6 +53,9 @@ def kmeans(
         Limit on the number of assignment steps.
     unrest : float, default=0.0
         Share of the points that may still want to move when it stops.
+    polish : bool, default=False
+        Afterwards move single points as long as one lowers the objective (Hartigan).
+        Lloyd's iterations cannot see such moves.
     draws : ndarray of shape (n_clusters,) or (n_clusters, n_trials), optional
         Uniform in [0, 1): with them the seeds of a closure are drawn as by k-means++,
         see :func:`farthest_first`. The closure of no pairs gives plain k-means++.
@@ -64,7 +68,7 @@ def kmeans(
         where the objective rises or a labelling returns.
     """
     sums = GroupSums(space.rows, space.core, space.sample_weight, n_clusters)
-    pairs: tuple[FloatArray | IntArray, ...] = ()
+    pairs: tuple[FloatArray | IntArray | bool, ...] = ()
     if isinstance(start, Closure) and n_clusters <= start.n_components:
         labels: IntArray = np.empty(space.n_samples, dtype=np.intp)
         pairs = (
@@ -76,6 +80,8 @@ def kmeans(
             start.cl_indptr,
             start.cl_indices,
             start.cl_weights,
+            False,  # for constants in it, the start would be compiled once more
+            False,
             as_draws(draws, n_clusters),
         )
     elif isinstance(start, Closure):
@@ -101,7 +107,39 @@ def kmeans(
         sums.mass,
         sums.inner,
     )
+    if polish:
+        _polish(space, labels, sums)
     return KMeansResult(labels, total - sums.explained, n_iter, converged, sums)
+
+
+def _polish(space: Space, labels: IntArray, sums: GroupSums) -> None:
+    """Make single moves that lower the objective, in place.
+
+    Every round visits all points once; a round without a move is the end.
+    """
+    n_members = np.bincount(labels, minlength=len(sums.mass))
+    moved = True
+    while moved:
+        moved = False
+        position = 0
+        while position < space.n_samples:
+            point, cluster = next_better_move(
+                sums.sums,
+                sums.inner,
+                sums.mass,
+                space.diagonal,
+                space.sample_weight,
+                labels,
+                n_members,
+                position,
+            )
+            if point < 0:
+                break
+            n_members[labels[point]] -= 1
+            n_members[cluster] += 1
+            labels[point] = cluster
+            sums.move(labels)
+            position, moved = point + 1, True
 
 
 def labels_left_out(space: Space, result: KMeansResult, points: IntArray) -> IntArray:
