@@ -209,8 +209,7 @@ class MahalanobisCSC(ConstrainedClusterer):
             max_iter=self.max_iter,
             unrest=UNREST if how == "working_set" else 0.0,
         )
-        made_up = [f"x{i}" for i in range(self.n_features_in_)]
-        names = getattr(self, "feature_names_in_", made_up)
+        names = self._feature_names()
 
         def cluster(weights: FloatArray) -> MetricClustering:
             with one_blas_thread():
@@ -340,6 +339,11 @@ class MahalanobisCSC(ConstrainedClusterer):
 
     def _scaled(self, rows: Any) -> FloatArray:
         return self._view.transform(_dense(rows)).values * self.feature_weights_
+
+    def _feature_names(self) -> Sequence[str]:
+        """Return the names of the features, made up if they have none."""
+        made_up = [f"x{i}" for i in range(self.n_features_in_)]
+        return getattr(self, "feature_names_in_", made_up)
 
 
 def _dense(data: Any) -> FloatArray:
