@@ -1001,7 +1001,7 @@ class TestRun:
     def test_stops_when_it_is_enough(self):
         model = KernelCSC(3, n_candidates=20, random_state=0)
         stopped, went_on = (
-            run(Session(X, model), Truth(Y), 500, fit_every=10, stop=stop)
+            run(Session(X, model), Truth(Y), 500, fit_every=5, stop=stop)
             for stop in (True, False)
         )
         assert stopped.status().enough and stopped.ask() is not None

@@ -29,8 +29,8 @@ def by_gram(gram, labels):
 
 def test_a_learnt_kernel_gives_the_distances_of_its_geometry(wine):
     X, pairs = wine
-    model = KernelCSC(3, kernels="paper", n_candidates=20, random_state=0)
-    model.fit(X, constraints=pairs)
+    options = {"n_candidates": 20, "final_step": None, "random_state": 0}
+    model = KernelCSC(3, kernels="paper", **options).fit(X, constraints=pairs)
     kernel = model._kernel
     gram = np.zeros((len(X), len(X)))
     for entry, coefficient in zip(kernel._entries, kernel.coefficients, strict=True):

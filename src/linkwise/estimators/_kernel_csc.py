@@ -143,7 +143,8 @@ class KernelCSC(KernelClusterer):
         values on the way. Above it kernels are regenerated when needed, which is
         slower. None: no limit. Each job beyond the first takes one matrix more.
     n_jobs : int, default=None
-        Number of threads that evaluate candidates. The result does not depend on it.
+        Number of threads that evaluate candidates and predict. The result does not
+        depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of all that is drawn. An int makes the result repeatable bit for bit.
 
