@@ -292,6 +292,7 @@ class TestRules:
             ("right", 0, 0, "leads nowhere"),  # for ever
             ("feature", 0, 99, "looks beyond"),
             ("roots", 1, 10**6, "looks beyond"),
+            ("roots", 1, 0, "do not follow"),
             ("classes", 0, 7, "looks beyond"),
             ("classes", 0, 1, "unknown"),
         ],

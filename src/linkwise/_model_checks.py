@@ -132,6 +132,7 @@ def _check_trees(trees: Any, n_features: int, n_clusters: int) -> None:
         is_there = bool(((own >= 0) & (own < n)).all())
         need(is_there, "a tree looks beyond what is there")
     need(len(trees.roots) > 0, "there is no tree")
+    need(bool((np.diff(trees.roots) > 0).all()), "trees do not follow each other")
     need(len(np.unique(trees.classes)) == n_known, "a cluster is unknown")
 
 
