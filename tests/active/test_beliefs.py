@@ -34,6 +34,7 @@ def test_answers_that_were_confirmed_are_not_asked_about_again():
     assert worth_again(state_of(50, n_confirmed=1), {0: 0.02}) is None
 
 
+@pytest.mark.slow
 def test_most_wrong_answers_are_found_by_asking_again():
     session = Session(X, MODEL, random_state=2)
     run(session, Truth(Y, wrong=0.15, random_state=2), 100)

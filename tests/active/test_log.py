@@ -268,6 +268,7 @@ def test_events_that_belong_together_are_on_disk_together_or_not_at_all(path):
         assert len(log.events) == 4 and log.last_of("second") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux")
 def test_mutated_logs_are_opened_or_refused_in_little_memory():
     script = Path(__file__).parents[2] / "benchmarks" / "fuzz_logs.py"
