@@ -215,6 +215,20 @@ class TestPlacing:
         near = place(committee, labels, closure, columns)
         assert_allclose(far, near, atol=1e-6)
 
+    def test_forests_that_cannot_tell_the_clusters_have_no_say(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(80) % 2
+        committee = Committee(y[None], np.ones(1), 30.0, 2)
+        closure = Constraints.sample(y, 60, random_state=0).closure(80)
+        for columns, has_say in (
+            (rng.normal(size=(80, 3)), False),
+            (y[:, None] + 0.1 * rng.normal(size=(80, 3)), True),
+        ):
+            placing = learn_placing(committee, y, closure, columns, seed=0)
+            assert (placing.trees is not None) == has_say
+            found = placing.probabilities(y[None], columns)
+            assert_array_equal(found.argmax(axis=1), y)
+
     def test_a_cluster_without_pairs_keeps_the_rows_of_the_committee(self):
         labels = np.repeat([0, 1, 2], 20)
         committee = Committee(np.stack([labels] * 3), np.ones(3), 20.0, 3)

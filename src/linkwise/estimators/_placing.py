@@ -50,6 +50,9 @@ class PlacingSettings:
         Rows with pairs per cluster below which nothing is placed.
     least_in_all : int
         Rows with pairs below which nothing is placed.
+    shortfall : float
+        How many fewer pairs, as a share, a forest may satisfy out of bag than the
+        committee does; beyond that the columns do not show the clusters.
     """
 
     n_members: int = 5
@@ -60,6 +63,7 @@ class PlacingSettings:
     full_say: float = 50.0
     least_rows: float = 5.0
     least_in_all: int = 20
+    shortfall: float = 0.2
 
 
 SETTINGS = PlacingSettings()
@@ -185,7 +189,12 @@ def learn_placing(
     tables = _tables(clusters, n_clusters, voters, labels, linked.rows, own, settings)
     trees = None
     if columns is not None and len(np.unique(own)) > 1:
-        trees = _forests(columns, own, seed, settings.n_trees)
+        trees, unseen = _forests(columns, own, seed, settings.n_trees)
+        guessed = np.array(labels)
+        guessed[linked.rows] = unseen
+        promised = float(committee.weights @ committee.scores)
+        if closure.score(guessed) < promised - settings.shortfall:
+            trees = None
     say = min(1.0, settings.full_say * n_clusters / n_linked)
     return Placing(*voters, tables, say / (say + 1.0), trees, scaling)
 
@@ -307,23 +316,35 @@ def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> Floa
     return found
 
 
-def _forests(columns: FloatArray, own: IntArray, seed: int, n_trees: int) -> Trees:
+def _forests(
+    columns: FloatArray, own: IntArray, seed: int, n_trees: int
+) -> tuple[Trees, IntArray]:
     """Return two forests: one for which all clusters count the same, one as they are.
 
-    Together they neither lose small clusters nor exaggerate them.
+    Together they neither lose small clusters nor exaggerate them. Also what the first
+    says of the rows out of bag.
     """
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
     forests = (
         RandomForestClassifier(
-            n_trees, class_weight="balanced_subsample", random_state=seed
+            n_trees,
+            class_weight="balanced_subsample",
+            oob_score=True,
+            random_state=seed,
         ),
         ExtraTreesClassifier(n_trees, random_state=seed),
     )
     order = _order(columns, own)
-    for forest in forests:
-        forest.fit(columns[order], own[order])
-    return Trees.of(forests)
+    with warnings.catch_warnings():
+        # A row that every tree has seen gets no vote: then it counts as the first.
+        warnings.simplefilter("ignore")
+        for forest in forests:
+            forest.fit(columns[order], own[order])
+    votes = np.nan_to_num(forests[0].oob_decision_function_)
+    unseen = np.empty_like(own)
+    unseen[order] = forests[0].classes_[votes.argmax(axis=1)]
+    return Trees.of(forests), unseen
 
 
 def _out_of_bag(
