@@ -138,3 +138,28 @@ class Merge(NamedTuple):
 
 
 KINDS: dict[str, type] = {"pair": Pair, "which": Which, "grid": Grid, "merge": Merge}
+
+
+def kinds_of(questions: Any) -> tuple[str, ...]:
+    """Return the kinds of question that are meant.
+
+    Examples
+    --------
+    >>> kinds_of("auto"), kinds_of("pair")
+    (('pair', 'which', 'grid', 'merge'), ('pair',))
+    """
+    if isinstance(questions, str):
+        given = tuple(KINDS) if questions == "auto" else (questions,)
+    else:
+        given = tuple(questions)
+    for kind in given:
+        if kind not in KINDS:
+            raise ValueError(
+                f"questions={questions!r}: allowed are 'auto', {', '.join(KINDS)}."
+            )
+    if given != ("pair",) and "which" not in given:
+        raise ValueError(
+            f"questions={questions!r}: without 'which' no groups are found; give "
+            "'pair' alone, or 'which' as well."
+        )
+    return tuple(kind for kind in KINDS if kind in given)

@@ -1,43 +1,69 @@
-"""Where rows belong by votes and by what rows look like: opinions of groups."""
+"""Where rows belong by votes and by what rows look like."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from linkwise._typing import BoolArray, FloatArray, IntArray
+from linkwise._typing import FloatArray, IntArray
 from linkwise.active._start import Start, joined_centres
 from linkwise.active._votes import Votes
+from linkwise.clustering._mixture import (
+    SETTINGS,
+    Mixture,
+    directions_of,
+    fit_mixture,
+    softmax,
+    with_logistic,
+)
+from linkwise.clustering._mixture import Votes as MixtureVotes
+from linkwise.clustering._unit_rows import unit
 
-KAPPA = 30.0
-ANSWERED_WEIGHT = 5.0
-MOST_MASS = 75.0
-N_ITER = 4
+# Steps of the mixture after each answer.
+_STEPS = replace(SETTINGS, n_iter=4)
+# Rows of a group that logistic regression needs; so many for each group in all.
+_LOGISTIC_ROWS = 3
+_LEAST_LOGISTIC = 20
+# How far a group without a start cluster of its own is from the middle, and its size.
+_LONE_LENGTH, _LONE_SIZE = 0.5, 5.0
+_LEAST = 1e-9
+
+
+class Ballot(NamedTuple):
+    """Votes as arrays over working rows."""
+
+    groups: list[int]  # ids of the groups that are there
+    votes: FloatArray  # (n_rows, n_groups)
+    home: IntArray  # (n_rows,), column of the group with most votes, -1 if none
+    strength: float  # what one vote counts
 
 
 class Opinion(NamedTuple):
-    """What is thought of rows at one moment."""
+    """What is thought of working rows at one moment."""
 
     groups: list[int]  # ids of groups, then of start clusters nobody was asked about
     n_known: int  # groups among them
     p: FloatArray  # (n_rows, n_groups), probabilities with votes
-    blind: FloatArray  # (n_rows, n_groups), probabilities without a row's own votes
-    odd: FloatArray  # (n_rows,), from 0: how unlike its group a row is
-    like: FloatArray  # (n_known, n_known), how alike groups are
-    home: IntArray  # (n_rows,), place of the group with most votes, -1 if none
+    blind: FloatArray  # (n_rows, n_groups), the same without votes
+    odd: FloatArray  # (n_rows,), from 0 to 1: how unlike its group a row is
+    like: FloatArray  # (n_known, n_known), cosines of groups
+    home: IntArray  # (n_rows,), column of the group with most votes, -1 if none
 
 
-@dataclass(frozen=True)
-class Ballot:
-    """Votes as arrays over working rows."""
+class Opinions(Protocol):
+    """Finds where rows belong."""
 
-    groups: list[int]  # ids, those that are there
-    votes: FloatArray  # (n_rows, n_groups)
-    home: IntArray  # (n_rows,)
-    strength: float
+    def opinion(self, ballot: Ballot) -> Opinion:
+        """Return what is thought of the working rows."""
+        ...  # pragma: no cover
+
+    def labels(self, ballot: Ballot) -> IntArray:
+        """Return the id of the cluster of every row."""
+        ...  # pragma: no cover
 
 
-def ballot_of(votes: Votes, place_of: dict[int, int], n_rows: int) -> Ballot:
+def ballot_of(votes: Votes, place_of: Mapping[int, int], n_rows: int) -> Ballot:
     """Return votes over working rows."""
     groups = sorted(votes.members())
     column = {id_: at for at, id_ in enumerate(groups)}
@@ -56,149 +82,129 @@ def ballot_of(votes: Votes, place_of: dict[int, int], n_rows: int) -> Ballot:
     return Ballot(groups, found, home, votes.strength)
 
 
-class Opinions(Protocol):
-    """Finds where rows belong."""
-
-    start: Start
-
-    def opinion(self, ballot: Ballot) -> Opinion:
-        """Return what is thought of all working rows."""
-        ...  # pragma: no cover
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class MixtureOpinions:
-    """A mixture of von Mises-Fisher distributions over unit rows."""
+    """A mixture on the sphere with a component for each group.
+
+    Start clusters that nobody was asked about are components as well, joined to the
+    number of clusters that is known, or that answers suggest.
+    """
 
     points: FloatArray  # (n_rows, n_columns), unit rows
     start: Start
     first: int  # id of the first start cluster
     n_clusters: int | None
-    logistic: bool = True
+    everything: FloatArray | None = None  # all rows, if they are more
+    rows: IntArray | None = None  # numbers of the working rows among them
 
     def opinion(self, ballot: Ballot) -> Opinion:
-        centres, ids = self._centres(ballot)
-        return self._fit(ballot, centres, ids)
-
-    def _seeds(self, ballot: Ballot) -> FloatArray:
-        rows = np.flatnonzero(ballot.home >= 0)
-        found = np.zeros((len(ballot.groups), self.points.shape[1]))
-        np.add.at(found, ballot.home[rows], self.points[rows])
-        return unit(found)
-
-    def visited(self, ballot: Ballot) -> IntArray:
-        """Return the group of each start cluster: -1 unknown, -2 nobody can say."""
-        found = np.full(self.start.n, -1)
-        for at, rows in enumerate(self.start.central):
-            homes = [int(ballot.home[row]) for row in rows if ballot.home[row] >= 0]
-            if homes:
-                found[at] = homes[0]
-            elif not rows:
-                found[at] = -2
-        return found
-
-    def _centres(self, ballot: Ballot) -> tuple[FloatArray, list[int]]:
-        seeds, start = self._seeds(ballot), self.start
-        visited = self.visited(ballot)
-        left = np.flatnonzero(visited == -1)
-        if len(left) == 0:
-            return seeds, list(ballot.groups)
-        centres, sizes = [], []
-        for at in range(len(seeds)):
-            own = np.flatnonzero(visited == at)
-            if len(own):
-                mass = start.sizes[own]
-                centres.append(mass @ start.centres[own] / mass.sum())
-                sizes.append(mass.sum())
-            else:
-                centres.append(0.5 * seeds[at])
-                sizes.append(5.0)
-        centres += list(start.centres[left])
-        sizes += list(start.sizes[left])
-        wanted = self.n_clusters
-        if wanted is None:
-            wanted = start.n_by_answers(visited)
-        n_known = len(seeds)
-        found, places = joined_centres(
-            np.array(centres), np.array(sizes), n_known, max(wanted, n_known)
-        )
-        ids = [
-            ballot.groups[at] if at < n_known else self.first + int(left[at - n_known])
-            for at in places.tolist()
-        ]
-        return unit(found), ids
-
-    def _fit(self, ballot: Ballot, centres: FloatArray, ids: list[int]) -> Opinion:
-        Z = self.points
-        n, k, n_known = len(Z), len(ids), len(ballot.groups)
-        bias = np.zeros((n, k), dtype=np.float32)
-        bias[:, :n_known] = np.float32(ballot.strength) * ballot.votes
-        answered = ballot.home >= 0
-        centres = centres.astype(np.float32)
-        log_prior = np.full(k, -np.log(k), dtype=np.float32)
-        for _ in range(N_ITER):
-            evidence = np.float32(KAPPA) * (Z @ centres.T) + log_prior
-            p = softmax(evidence + bias)
-            mass = p[~answered].sum(axis=0) + 1e-6
-            weight = p * np.where(
-                answered[:, None],
-                np.float32(ANSWERED_WEIGHT),
-                np.minimum(1.0, MOST_MASS / mass).astype(np.float32),
-            )
-            centres = unit(weight.T @ Z + 1e-6).astype(np.float32)
-            prior = p.sum(axis=0) + 1.0
-            log_prior = np.log(prior / prior.sum()).astype(np.float32)
-        blind = softmax(evidence)
-        if self.logistic:
-            blind = self._with_logistic(ballot, blind)
-            p = softmax(np.log(blind + 1e-9) + bias)
-        own = np.einsum("ij,ij->i", Z, centres[p.argmax(axis=1)])
+        """Return what is thought of the working rows."""
+        mixture, ids = self.fit(ballot)
+        bias = self._bias(ballot, len(ids))
+        evidence = mixture.log_opinions(self.points)
+        p = softmax(evidence + bias)
+        own = np.einsum("ij,ij->i", self.points, mixture.centres[p.argmax(axis=1)])
         middle = np.median(own)
-        odd = np.clip((middle - own) / (middle + 1e-9), 0.0, 1.0)
-        like = centres[:n_known] @ centres[:n_known].T
-        return Opinion(ids, n_known, p, blind, odd, like, ballot.home)
+        odd = np.clip((middle - own) / (middle + _LEAST), 0.0, 1.0)
+        known = mixture.centres[: len(ballot.groups)]
+        return Opinion(
+            ids, len(known), p, softmax(evidence), odd, known @ known.T, ballot.home
+        )
 
-    def _with_logistic(self, ballot: Ballot, blind: FloatArray) -> FloatArray:
-        from sklearn.linear_model import LogisticRegression
+    def labels(self, ballot: Ballot) -> IntArray:
+        """Return the id of the cluster of every row, with logistic regression."""
+        mixture, ids = self.fit(ballot)
+        learnt = self._with_logistic(mixture, ballot)
+        # Rows with votes were shown to the regression: they do without it.
+        voters = np.flatnonzero(ballot.votes.any(axis=1))
+        bias = self._bias(ballot, len(ids))[voters]
+        own = softmax(mixture.log_opinions(self.points[voters]))
+        own = (np.log(own + _LEAST) + bias).argmax(axis=1)
+        every = self.points if self.everything is None else self.everything
+        found = learnt.log_opinions(every).argmax(axis=1)
+        found[voters if self.rows is None else self.rows[voters]] = own
+        return np.asarray(np.array(ids)[found])
 
+    def fit(self, ballot: Ballot) -> tuple[Mixture, list[int]]:
+        """Return the mixture and the ids of its components."""
+        centres, ids = self._centres(ballot)
+        rows = np.flatnonzero(ballot.votes.any(axis=1))
+        bias = self._bias(ballot, len(ids))
+        mixture = fit_mixture(
+            self.points,
+            centres,
+            MixtureVotes(rows, bias[rows]),
+            is_sure=ballot.home[rows] >= 0,
+            settings=_STEPS,
+        )
+        return mixture, ids
+
+    def _with_logistic(self, mixture: Mixture, ballot: Ballot) -> Mixture:
         rows = np.flatnonzero(ballot.home >= 0)
         n_known = len(ballot.groups)
-        if len(rows) < max(3 * n_known, 20) or n_known < 2:
-            return blind
-        Z, own = self.points, ballot.home[rows]
-        model = LogisticRegression(C=10.0, max_iter=60)
-        model.fit(Z[rows], own)
-        found = np.zeros_like(blind)
-        found[:, model.classes_] = model.predict_proba(Z)
-        if ballot.strength < 4.0:
-            folds = np.arange(len(rows)) % 3
-            for fold in range(3):
-                here = folds == fold
-                if len(np.unique(own[~here])) < 2:
-                    continue
-                model.fit(Z[rows[~here]], own[~here])
-                part = np.zeros((here.sum(), blind.shape[1]))
-                part[:, model.classes_] = model.predict_proba(Z[rows[here]])
-                found[rows[here]] = part
-        rest = blind[:, n_known:].sum(axis=1, keepdims=True)
-        return (blind + found * (1.0 - rest)) / 2.0
+        if len(rows) < max(_LOGISTIC_ROWS * n_known, _LEAST_LOGISTIC):
+            return mixture
+        sizes = np.bincount(ballot.home[rows], minlength=n_known)
+        rows = rows[sizes[ballot.home[rows]] >= _LOGISTIC_ROWS]
+        return with_logistic(mixture, self.points[rows], ballot.home[rows])
+
+    def _bias(self, ballot: Ballot, k: int) -> FloatArray:
+        bias = np.zeros((len(self.points), k), dtype=np.float32)
+        bias[:, : len(ballot.groups)] = np.float32(ballot.strength) * ballot.votes
+        return bias
+
+    def _centres(self, ballot: Ballot) -> tuple[FloatArray, list[int]]:
+        ids, parts = start_components(
+            self.start, ballot, self.first, self.n_clusters, self.points
+        )
+        return unit(parts.centres), ids
 
 
-def unit(X: FloatArray) -> FloatArray:
-    """Return rows of length 1."""
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+class Parts(NamedTuple):
+    """Groups, and start clusters nobody was asked about, joined to those wanted."""
+
+    known: list[int]  # columns of the groups
+    others: list[list[int]]  # start clusters of each of the others
+    centres: FloatArray  # of groups, then of the others
 
 
-def softmax(X: FloatArray) -> FloatArray:
-    X = np.exp(X - X.max(axis=1, keepdims=True))
-    return X / X.sum(axis=1, keepdims=True)
+def start_components(
+    start: Start,
+    ballot: Ballot,
+    first: int,
+    n_clusters: int | None,
+    points: FloatArray,
+) -> tuple[list[int], Parts]:
+    """Return ids and parts of the clusters that there are now.
 
-
-def components(X: FloatArray, n_most: int = 128) -> FloatArray:
-    """Return unit rows of the first principal components."""
-    X = np.asarray(X, dtype=np.float64)
-    X = X - X.mean(axis=0)
-    values, vectors = np.linalg.eigh(X.T @ X)
-    order = np.argsort(-values)[:n_most]
-    order = order[values[order] > 1e-9 * max(values.max(), 1e-30)]
-    return unit(X @ vectors[:, order]).astype(np.float32)
+    Start clusters nobody was asked about are joined to the number of clusters that is
+    known, or that answers suggest; never two groups.
+    """
+    n_known = len(ballot.groups)
+    seeds = directions_of(points, ballot.home, n_known)
+    known = list(range(n_known))
+    group_of = start.groups(ballot.home)
+    left = np.flatnonzero(group_of == -1)
+    if len(left) == 0 and n_known:
+        return list(ballot.groups), Parts(known, [], seeds)
+    sizes = np.full(n_known, _LONE_SIZE)
+    centres = _LONE_LENGTH * seeds.astype(np.float64)
+    for at in known:
+        own = np.flatnonzero(group_of == at)
+        if len(own):
+            sizes[at] = start.sizes[own].sum()
+            centres[at] = start.sizes[own] @ start.centres[own] / sizes[at]
+    wanted = start.n_by_answers(group_of) if n_clusters is None else n_clusters
+    joined = joined_centres(
+        np.concatenate([centres, start.centres[left]]),
+        np.concatenate([sizes, start.sizes[left]]),
+        n_known,
+        max(wanted, n_known),
+    )
+    kept = joined.places[n_known:]
+    ids = [*ballot.groups, *(first + int(left[at - n_known]) for at in kept)]
+    others = [
+        [int(left[own - n_known]) for own in np.flatnonzero(joined.part_of == at)]
+        for at in kept
+    ]
+    return ids, Parts(known, others, joined.centres)

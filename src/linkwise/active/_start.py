@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,9 +75,7 @@ class Start:
     @cached_property
     def central(self) -> list[list[int]]:
         """Of each cluster, the most central rows that may be asked about."""
-        near = np.einsum("ij,ij->i", self.points, self.centres[self.labels])
         far = ((self.points - self.centres[self.labels]) ** 2).sum(axis=1)
-        del near
         order = np.argsort(far, kind="stable")
         order = order[self.is_askable[order]]
         found: list[list[int]] = [[] for _ in range(self.n)]
@@ -96,6 +95,20 @@ class Start:
             now[now == b] = a
             found.append(now.copy())
         return np.array(found[::-1])
+
+    def groups(self, home: IntArray) -> IntArray:
+        """Return the group of each cluster by its central rows; -1: not known yet.
+
+        ``home`` has the group of each row, or -1. -2: no row may be asked about.
+        """
+        found = np.full(self.n, -1)
+        for at, rows in enumerate(self.central):
+            homes = [int(home[row]) for row in rows if home[row] >= 0]
+            if homes:
+                found[at] = homes[0]
+            elif not rows:
+                found[at] = -2
+        return found
 
     def n_by_answers(self, groups: IntArray) -> int:
         """Return the number of clusters whose pairs are most like those of answers.
@@ -161,19 +174,23 @@ def _both(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(a * b / (a + b))
 
 
+class Joined(NamedTuple):
+    """Clusters after some were joined."""
+
+    centres: FloatArray  # of those that are left
+    places: IntArray  # which of the given ones they are
+    part_of: IntArray  # (n_given,), the place of the one that each is part of
+
+
 def joined_centres(
     centres: FloatArray, sizes: FloatArray, n_apart: int, n_wanted: int
-) -> tuple[FloatArray, IntArray]:
-    """Join clusters by Ward's method, but never two of the first ``n_apart``.
-
-    Returns
-    -------
-    centres : ndarray
-        Those that are left.
-    places : ndarray
-        Which of the given ones they are: each keeps the place of the first.
-    """
+) -> Joined:
+    """Join clusters by Ward's method, but never two of the first ``n_apart``."""
     costs = _Costs(centres, sizes, n_apart)
+    part_of = np.arange(len(sizes))
     while costs.is_there.sum() > n_wanted and costs.join() is not None:
-        pass
-    return costs.centres[costs.is_there], np.flatnonzero(costs.is_there)
+        a, b = costs.last
+        part_of[part_of == b] = a
+    return Joined(
+        costs.centres[costs.is_there], np.flatnonzero(costs.is_there), part_of
+    )

@@ -33,6 +33,7 @@ class Votes:
         default_factory=dict
     )
     joined: dict[int, int] = field(default_factory=dict)
+    groups_ever: set[int] = field(default_factory=set)  # that had votes for them
     founded: list[bool] = field(default_factory=list)  # whether answers found groups
     n_agreed: int = 0  # judgements that were made before, and came out the same
     n_contradicted: int = 0
@@ -54,6 +55,17 @@ class Votes:
         while id_ in self.joined:
             id_ = self.joined[id_]
         return id_
+
+    def found(self, row: int, group: int) -> None:
+        """Begin with a group that nobody was asked about."""
+        self.groups_ever.add(group)
+        self.of.setdefault(row, {})[group] = JUDGED
+
+    def correct(self, row: int, group: int) -> None:
+        """Count the correction of a person: it outweighs earlier votes."""
+        self.groups_ever.add(group)
+        own = self.of.setdefault(row, {})
+        own[group] = max([0.0, *own.values()]) + CORRECTED
 
     def home(self, row: int) -> int | None:
         """Return the group that a row has most votes for, None if there is none."""
@@ -97,6 +109,7 @@ class Votes:
             for group in groups:
                 self.add(row, group, -JUDGED)
             assert new is not None
+            self.groups_ever.add(new)
             self.of.setdefault(row, {})[new] = NAMED
         else:
             self.add(row, groups[int(answer)], NAMED)
