@@ -196,7 +196,8 @@ class Chooser:
         """Tell whether many of the last answers found groups, and more can be there."""
         n_known, last = self.opinion.n_known, self.votes.founded[-_N_LAST:]
         are_all = self.n_clusters is not None and n_known >= self.n_clusters
-        return not are_all and len(last) == _N_LAST and np.mean(last) > _NEW_SHARE
+        is_full = len(last) == _N_LAST
+        return not are_all and is_full and sum(last) > _NEW_SHARE * _N_LAST
 
     def _random_row(self) -> int | None:
         """Return a row without an answer, drawn at random."""

@@ -117,8 +117,7 @@ def checked_answer(question: Any, answer: Any) -> Any:
     if isinstance(answer, str) and answer == "none":
         return "none"
     n = len(question.groups)
-    is_whole = isinstance(answer, int | np.integer) and not isinstance(answer, bool)
-    if is_whole and 0 <= answer < n:
+    if _is_place(answer, n):
         return int(answer)
     raise ValueError(
         f"answer={answer!r}: allowed are 0 to {n - 1}, 'none' and 'unsure'."
@@ -128,15 +127,17 @@ def checked_answer(question: Any, answer: Any) -> Any:
 def _places(question: Grid, answer: Any) -> list[int]:
     n = len(question.rows)
     is_list = isinstance(answer, list | tuple | np.ndarray)
-    listed = list(answer) if is_list else [None]
-    for at in listed:
-        is_whole = isinstance(at, int | np.integer) and not isinstance(at, bool)
-        if not (is_whole and 0 <= at < n):
-            raise ValueError(
-                f"answer={answer!r}: allowed is a list of places of rows, 0 to "
-                f"{n - 1}, or 'unsure'."
-            )
-    return sorted({int(at) for at in listed})
+    if not is_list or not all(_is_place(at, n) for at in answer):
+        raise ValueError(
+            f"answer={answer!r}: allowed is a list of places of rows, 0 to {n - 1}, "
+            "or 'unsure'."
+        )
+    return sorted({int(at) for at in answer})
+
+
+def _is_place(at: Any, n: int) -> bool:
+    is_whole = isinstance(at, int | np.integer) and not isinstance(at, bool)
+    return is_whole and bool(0 <= at < n)
 
 
 def _event_of(record: Record, question: Any, answer: Any) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class MixtureOpinions:
             self.points,
             centres,
             MixtureVotes(rows, bias[rows]),
-            is_sure=ballot.home[rows] >= 0,
+            is_sure=(ballot.home[rows] >= 0).astype(np.float32),
             settings=_STEPS,
         )
         return mixture, ids

@@ -411,7 +411,8 @@ def _apply_group_answer(state: State, number: int, event: dict[str, Any]) -> Non
     if "seconds" in event:
         state.seconds.setdefault(event["event"], []).append(_bare_seconds(event))
     if event["event"] == "groups":
-        state.votes.merge(*event["groups"], MEANING[answer])
+        left, right = event["groups"]
+        state.votes.merge(left, right, MEANING[answer])
     elif event["event"] == "grid":
         places = [state.row_of.get(name) for name in event["rows"]]
         there = [at for at, row in enumerate(places) if row is not None]

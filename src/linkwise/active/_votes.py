@@ -7,8 +7,8 @@ from math import log
 # Votes of a person who names the group of a row, and who judges one group alone.
 NAMED = 2.0
 JUDGED = 1.0
-# Votes of a correction: it is stronger than any one answer.
-CORRECTED = 3.0
+# Votes of a correction beyond all others: it is stronger than what rows look like.
+CORRECTED = 10.0
 # Questions between two of the same thing.
 APART = 10
 # Share of wrong answers before any is known: so many, of so many.
