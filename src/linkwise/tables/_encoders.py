@@ -4,8 +4,8 @@ The bundled one needs the extra ``linkwise[text]`` and no download. Models of ot
 packages are loaded only if a person names them.
 """
 
+import contextlib
 import importlib.util
-import json
 import logging
 from collections.abc import Sequence
 from functools import cache
@@ -97,11 +97,11 @@ def _package_of(model: str) -> str:
 
 def _is_static(folder: Path) -> bool:
     """Tell whether a folder holds a model of model2vec."""
-    try:
-        settings = json.loads((folder / "config.json").read_text("utf-8"))
-        return settings.get("model_type") == "model2vec"
-    except (OSError, ValueError, AttributeError):
-        return False
+    found = ""
+    for name in ("config.json", "modules.json"):
+        with contextlib.suppress(OSError, ValueError):
+            found += (folder / name).read_text("utf-8")
+    return '"model2vec"' in found or "StaticEmbedding" in found
 
 
 def version_of(name: EncoderName) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 import sklearn
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
@@ -14,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from linkwise._typing import FloatArray
 from linkwise.tables._columns import KINDS, ORDERS, ColumnNote, Values, note_of
 from linkwise.tables._plain_columns import PlainColumns
-from linkwise.tables._taken import VIEW_KINDS, Taken, as_frame, taken
-from linkwise.tables._text_rows import EncoderNote, TextEncoder, Watch, is_same
-from linkwise.tables._text_views import Encode, MeaningView, WordView
+from linkwise.tables._taken import VIEW_KINDS, as_frame, taken
+from linkwise.tables._text_columns import TextColumns
+from linkwise.tables._text_rows import EncoderNote, Watch
 
 # Columns that a text becomes where all columns are one matrix.
 _N_TEXT_COLUMNS = 30
@@ -38,8 +39,10 @@ class ViewNote(NamedTuple):
         return f"{names}: {self.width:,} {numbers}{by}"
 
 
-class TablePreparation(  # type: ignore[misc]
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+class TablePreparation(  # type: ignore[call-arg]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    auto_wrap_output_keys=None,
 ):
     r"""Turns a table with any kinds of columns into numbers.
 
@@ -188,20 +191,23 @@ class TablePreparation(  # type: ignore[misc]
             raise ValueError(f"The table has no column to cluster by: {found}.")
         parts = taken(frame, self.columns_, [values for _, values in decided])
         watch = Watch(None if cache is None else Path(cache), progress)
-        rows = self._fit_views(parts, watch)
-        self._plain, matrices = None, list(rows.values())
+        self._texts, rows = None, {}
+        if parts.views:
+            self._texts = TextColumns()
+            rows = self._texts.fit_transform(parts.views, self.encoder, watch)
+        self._reductions = {}
         if not self.views:
             self._reductions = {n: self._reduction(own) for n, own in rows.items()}
-            matrices = []
-        if not matrices or parts.numbers.shape[1] or parts.others.shape[1]:
+        matrices = list(rows.values()) if self.views else []
+        self._plain = None
+        if not matrices or parts.has_plain:
             self._plain = PlainColumns()
-            blocks = [] if self.views else self._reduced(rows)
             plain = self._plain.fit_transform(
-                parts.numbers, parts.others, blocks, self.columns_
+                parts.numbers, parts.others, self._reduced(rows), self.columns_
             )
             matrices.append(plain)
-        self.views_ = self._view_notes(parts)
-        return self._output(matrices, frame)
+        self.views_ = self._view_notes()
+        return self._output(matrices)
 
     def transform(self, X: Any) -> Any:
         """Encode a table with the same columns.
@@ -243,16 +249,14 @@ class TablePreparation(  # type: ignore[misc]
             for note in self.columns_
         ]
         parts = taken(frame, self.columns_, read)
-        rows = {
-            name: view.transform(parts.views[name], self._encode)
-            for name, view in self._views.items()
-        }
+        rows = {}
+        if self._texts is not None:
+            rows = self._texts.transform(parts.views, self.encoder)
         matrices = list(rows.values()) if self.views else []
         if self._plain is not None:
-            blocks = [] if self.views else self._reduced(rows)
-            plain = self._plain.transform(parts.numbers, parts.others, blocks)
-            matrices.append(plain)
-        return self._output(matrices, frame)
+            blocks = self._reduced(rows)
+            matrices.append(self._plain.transform(parts.numbers, parts.others, blocks))
+        return self._output(matrices)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names of the columns of numbers, of one view after the other."""
@@ -265,8 +269,10 @@ class TablePreparation(  # type: ignore[misc]
             assert self._plain is not None
             names += [note.name for note in self.columns_ if note.kind == "number"]
             names += self._plain.names_of_encoded()
-            for column in self._reductions if not self.views else ():
-                width = self._reductions[column].components_.shape[0]
+            for column, own in self._reductions.items():
+                assert self._texts is not None
+                width = self._texts.views[column].width
+                width = width if own is None else len(own.components_)
                 names += [f"{column}_{at}" for at in range(width)]
         return np.array(names, dtype=object)
 
@@ -290,6 +296,12 @@ class TablePreparation(  # type: ignore[misc]
             self._sklearn_output_config = {"transform": transform}
         return self
 
+    @property
+    def encoder_(self) -> EncoderNote | None:
+        """Name, version and digest of what encoded the texts; None without texts."""
+        check_is_fitted(self, "columns_")
+        return None if self._texts is None else self._texts.note
+
     def use_encoder(self, encoder: Any) -> Self:
         """Give a fitted preparation an encoder again, as after it was loaded.
 
@@ -308,76 +320,35 @@ class TablePreparation(  # type: ignore[misc]
             If it makes other rows of texts than the one in ``fit``.
         """
         check_is_fitted(self, "columns_")
-        if self.encoder_ is None:
-            raise ValueError(
-                f"encoder={encoder!r}: the table has no texts to encode."
-            )
-        given = TextEncoder(encoder)
-        if given.counts_words != (self._probe is None):
-            raise ValueError(self._is_another(given))
-        self._rows(given, [])
+        if self._texts is None:
+            raise ValueError(f"encoder={encoder!r}: the table has no texts to encode.")
+        self._texts.check(encoder)
         self.encoder = encoder
         return self
 
-    def _fit_views(self, parts: Taken, watch: Watch) -> dict[str, Any]:
-        """Learn the views of single columns; return their rows by column."""
-        self.encoder_: EncoderNote | None = None
-        self._probe: FloatArray | None = None
-        self._views: dict[str, MeaningView | WordView] = {}
-        if not parts.views:
-            return {}
-        encoder = TextEncoder(self.encoder)
-        new_view = WordView if encoder.counts_words else MeaningView
-        encode = self._first_encode(encoder, watch)
-        rows = {}
-        for name, texts in parts.views.items():
-            self._views[name] = new_view()
-            rows[name] = self._views[name].fit_transform(texts, encode)
-        self.encoder_ = encoder.note(self._probe)
-        return rows
-
-    def _first_encode(self, encoder: TextEncoder, watch: Watch) -> Encode:
-        def encode(texts: list[str]) -> FloatArray:
-            rows, self._probe = encoder.rows(texts, watch)
-            return rows
-
-        return encode
-
-    def _encode(self, texts: list[str]) -> FloatArray:
-        assert self.encoder_ is not None
-        given = self.encoder
-        # What "auto" meant in fit.
-        return self._rows(
-            TextEncoder(self.encoder_.name if given == "auto" else given), texts
-        )
-
-    def _rows(self, encoder: TextEncoder, texts: list[str]) -> FloatArray:
-        if self._probe is None:
-            return np.empty((0, 0), dtype=np.float32)
-        rows, probe = encoder.rows(texts, Watch())
-        if not is_same(probe, self._probe):
-            raise ValueError(self._is_another(encoder))
-        return rows
-
-    def _is_another(self, encoder: TextEncoder) -> str:
-        return (
-            f"encoder {encoder.note()} makes other rows of texts than "
-            f"{self.encoder_}, with which the model was fitted."
-        )
-
-    def _reduction(self, rows: Any) -> TruncatedSVD:
-        n_columns = min(_N_TEXT_COLUMNS, rows.shape[0] - 1, rows.shape[1] - 1)
-        reduction = TruncatedSVD(max(1, n_columns), random_state=self.random_state)
+    def _reduction(self, rows: Any) -> TruncatedSVD | None:
+        """Return what makes texts a few columns, None if they are few already."""
+        n_columns = min(_N_TEXT_COLUMNS, rows.shape[0] - 1)
+        if rows.shape[1] <= n_columns + 1:
+            return None
+        reduction = TruncatedSVD(n_columns, random_state=self.random_state)
         return reduction.fit(rows)
 
     def _reduced(self, rows: dict[str, Any]) -> list[FloatArray]:
-        return [self._reductions[name].transform(own) for name, own in rows.items()]
-
-    def _view_notes(self, parts: Taken) -> list[ViewNote]:
-        named = str(self.encoder_ or "")
+        """Return texts as a few columns, where all columns are one matrix."""
         found = []
-        if self.views:
-            for name, view in self._views.items():
+        for name, reduction in self._reductions.items():
+            own = rows[name]
+            if reduction is not None:
+                own = reduction.transform(own)
+            found.append(own.toarray() if issparse(own) else own)
+        return found
+
+    def _view_notes(self) -> list[ViewNote]:
+        found = []
+        if self.views and self._texts is not None:
+            for name, view in self._texts.views.items():
+                named = str(self._texts.note)
                 found.append(ViewNote("text", (name,), view.width, named))
         if self._plain is not None:
             kinds = ("number", "date", "category", *(() if self.views else VIEW_KINDS))
@@ -385,7 +356,7 @@ class TablePreparation(  # type: ignore[misc]
             found.append(ViewNote("columns", tuple(names), self._plain.width))
         return found
 
-    def _output(self, matrices: list[Any], frame: pd.DataFrame) -> Any:
+    def _output(self, matrices: list[Any]) -> Any:
         """Return views as they were asked for, one by itself."""
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", sklearn.get_config()["transform_output"])

@@ -21,6 +21,11 @@ class Taken(NamedTuple):
     others: pd.DataFrame  # dates and categories, as skrub takes them
     views: "dict[str, pd.Series[Any]]"  # columns of VIEW_KINDS, None for gaps
 
+    @property
+    def has_plain(self) -> bool:
+        """Whether there are numbers, dates or categories."""
+        return bool(self.numbers.shape[1] or self.others.shape[1])
+
 
 def taken(frame: pd.DataFrame, notes: list[ColumnNote], read: list[Any]) -> Taken:
     """Return the columns of a table by what becomes of them.

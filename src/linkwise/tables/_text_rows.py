@@ -97,9 +97,7 @@ class TextEncoder:
             digest = hashlib.sha256((probe.round(2) + 0.0).tobytes()).hexdigest()[:16]
         return EncoderNote(self.text, version_of(self.name), digest)
 
-    def rows(
-        self, texts: list[str], watch: Watch
-    ) -> tuple[FloatArray, FloatArray]:
+    def rows(self, texts: list[str], watch: Watch) -> tuple[FloatArray, FloatArray]:
         """Return a row of length 1, or of zeros, for each text, and those of probes."""
         wanted = [*_PROBES, *texts]
         is_worth = self.name.package != BUNDLED or len(texts) >= _MANY
