@@ -15,9 +15,22 @@ _N_COMPONENTS = 50
 
 
 def as_features(
-    X: Any, id_column: str | None, ids: Any = None
+    X: Any, id_column: str | None, ids: Any = None, features: Any = None
 ) -> tuple[Any, Any, list[str]]:
-    """Return ids of the rows, what an estimator is given, and names of the columns."""
+    """Return ids of the rows, what an estimator is given, and names of the columns.
+
+    ``features`` stand in the place of X for the estimator.
+    """
+    if features is not None:
+        n_rows, n_given = (rows.shape[0] for rows in (X, features))
+        if n_rows != n_given:
+            raise ValueError(f"features has {n_given} rows, and X has {n_rows}.")
+        if id_column is None:
+            return as_features(features, None, ids)
+        if ids is not None:
+            raise ValueError("Give ids or id_column, not both.")
+        names = _as_ids(_column_of(X, id_column), f"id_column={id_column!r}")
+        return names, *as_features(features, None)[1:]
     if ids is not None:
         if id_column is not None:
             raise ValueError("Give ids or id_column, not both.")
@@ -40,9 +53,7 @@ def as_features(
     if id_column is None:
         ids = np.arange(len(X))
     else:
-        if id_column not in X.columns:
-            raise ValueError(f"id_column={id_column!r} is no column of the table.")
-        ids = _as_ids(X[id_column], f"id_column={id_column!r}")
+        ids = _as_ids(_column_of(X, id_column), f"id_column={id_column!r}")
         X = X.drop(columns=id_column)
     columns = [str(name) for name in X.columns]
     is_plain = all(pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes)
@@ -52,6 +63,14 @@ def as_features(
     from linkwise.tables import TablePreparation
 
     return ids, TablePreparation().fit_transform(X), columns
+
+
+def _column_of(table: Any, id_column: str) -> "pd.Series[Any]":
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"id_column={id_column!r} needs a data frame.")
+    if id_column not in table.columns:
+        raise ValueError(f"id_column={id_column!r} is no column of the table.")
+    return table[id_column]
 
 
 def _as_ids(names: "pd.Series[Any]", what: str) -> Any:

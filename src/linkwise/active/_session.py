@@ -72,6 +72,10 @@ class Session:
         The rows before they became X, by which rows without ids are found again. By
         default X: but where a value of X depends on all rows, none is found again when
         one is added.
+    features : array or sparse matrix, optional
+        What rows are clustered by in the place of X, such as embeddings of its texts; X
+        may be a list of texts then. Questions and clusters are those of a session on
+        the features alone.
     strategy : str or Strategy, default="auto"
         How questions are chosen: "neighbourhoods" finds groups that differ and asks
         where further rows belong, "members" asks whether rows belong to the clusters
@@ -112,12 +116,15 @@ class Session:
         id_column: str | None = None,
         ids: Any = None,
         original: Any = None,
+        features: Any = None,
         strategy: Any = "auto",
         constraints: Constraints | None = None,
         checks: bool = True,
         random_state: int = 0,
     ) -> None:
-        self.ids, self.X_, self.columns_ = as_features(X, id_column, ids)
+        if features is not None:
+            X = pd.DataFrame(X)  # texts may come as a list
+        self.ids, self.X_, self.columns_ = as_features(X, id_column, ids, features)
         self.estimator, self.checks = estimator, checks
         self.random_state = random_state
         n_clusters = last_step(estimator).n_clusters

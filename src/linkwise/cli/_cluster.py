@@ -9,8 +9,10 @@ import numpy as np
 import typer
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, read_features, read_table, row_blocks
+from linkwise.cli._data import Table, Wishes, row_blocks
+from linkwise.cli._embeddings import embeddings_file
 from linkwise.cli._errors import BadInputError, ContradictionError
+from linkwise.cli._inputs import read_data
 from linkwise.cli._outputs import (
     bytes_writer,
     check_labels_path,
@@ -32,6 +34,7 @@ from linkwise.cli._words import (
     cluster_sizes,
     columns_values,
     data_sections,
+    embeddings_values,
     held_line,
     held_values,
     in_options,
@@ -82,15 +85,16 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     check_labels_path(job.out)
     check_report_path(job.report, "--report")
     outputs = [job.out, job.model, job.report]
-    check_outputs([p for p in outputs if p is not None], [job.data, job.pairs])
+    inputs = [job.data, job.pairs, *embeddings_file(job.wishes.embeddings)]
+    check_outputs([p for p in outputs if p is not None], inputs)
 
-    table = read_table(job.data, job.id_column, job.written, screen, job.wishes.as_text)
+    table, data = read_data(job.data, job.id_column, job.written, job.wishes, screen)
+    features = data.values
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
             f"--clusters {job.n_clusters}."
         )
-    features, notes, preparation = read_features(table, job.wishes, screen)
     _refuse_one_point(table, np.asarray(features))
     pairs = read_pairs(job.pairs, table)
     n_dropped = _n_dropped(pairs, job, table, screen)
@@ -108,11 +112,15 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
-        writers.append((job.model, model_writer(with_preparation(preparation, model))))
+        writers.append(
+            (job.model, model_writer(with_preparation(data.preparation, model)))
+        )
     failure: Exception | None = None
     if job.report is not None:
         try:
-            page = report_of(model, features, pairs, job.pairs, table, notes, screen)
+            page = report_of(
+                model, features, pairs, job.pairs, table, data.notes or None, screen
+            )
             writers.append((job.report, bytes_writer(page)))
         except Exception as error:  # what took long is kept
             failure = error
@@ -126,7 +134,8 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "rows": table.n_rows,
         "features": features.shape[1],
         "text_file": None if table.text is None else table.text.described(),
-        "columns": columns_values(notes),
+        "embeddings": embeddings_values(data.embeddings),
+        "columns": columns_values(data.notes),
         **held_values(pairs, model.labels_),
         "pairs_dropped": n_dropped,
         "disbelieved": _look_again(model, table),

@@ -97,6 +97,10 @@ class Table:
             found += f". Other sheets (--sheet NAME): {listed(self.other_sheets)}"
         return found
 
+    def with_frame(self, frame: pd.DataFrame) -> "Table":
+        """Return a table of the same rows with other columns."""
+        return replace(self, frame=frame)
+
     def name_of(self, row: int) -> str:
         """Return the id of a row, its number without ids."""
         return str(row if self.ids is None else self.ids[row])
@@ -108,10 +112,12 @@ def read_table(
     written: TextOptions,
     screen: Screen,
     as_text: Collection[str] = (),
+    needs_id_column: bool = True,
 ) -> Table:
     """Return the content of a data file; its ending tells the format.
 
     Columns named in ``as_text`` are texts, whatever they look like: 007 is not 7.
+    Unless it is needed, the id column may be missing; there are no ids then.
     """
     require_file(path)
     ending = extension(path)
@@ -146,7 +152,11 @@ def read_table(
         )
     if table.n_rows == 0:
         raise BadInputError(f"{path} has no rows of data.")
-    return table if id_column is None else _with_ids(table, id_column)
+    if id_column is None:
+        return table
+    if id_column not in table.frame.columns and not needs_id_column:
+        return table
+    return _with_ids(table, id_column)
 
 
 def _text_table(
@@ -345,6 +355,7 @@ class Wishes(NamedTuple):
     kinds: Mapping[str, str] = MappingProxyType({})  # what columns hold
     strict: bool = False  # nothing but complete columns of numbers
     missing: Sequence[str] = ()  # values that are missing in any column
+    embeddings: str | None = None  # a file, or a pattern for columns
 
     @property
     def as_text(self) -> list[str]:
@@ -358,6 +369,7 @@ class Features(NamedTuple):
     values: Any  # (n_rows, n_features), finite; a frame if the file names columns
     notes: list[ColumnNote]
     preparation: TablePreparation | None = None  # unless all were numbers already
+    embeddings: Any = None  # Embeddings, if they decide in place of the columns
 
 
 def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
@@ -484,7 +496,7 @@ def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArr
         float64; columns that are one array already are not copied.
     """
     _refuse_text(table, frame)
-    values = _values_of(frame)
+    values = values_of(frame)
     if not all(np.isfinite(block).all() for block in row_blocks(values)):
         _refuse_where(table, frame, np.isnan(values), "missing value", "Fill in")
         _refuse_where(table, frame, np.isinf(values), "infinite value", "Replace")
@@ -493,7 +505,8 @@ def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArr
     return pd.DataFrame(values, columns=frame.columns, copy=False)
 
 
-def _values_of(frame: pd.DataFrame) -> FloatArray:
+def values_of(frame: pd.DataFrame) -> FloatArray:
+    """Return columns of numbers as one array, float32 if all of them are."""
     kinds = set(frame.dtypes)
     if kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)}):
         return frame.to_numpy()

@@ -188,6 +188,18 @@ Missing = Annotated[
         show_default="empty; NA and the like among numbers and dates",
     ),
 ]
+EmbeddingsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--embeddings",
+        metavar="FILE",
+        rich_help_panel=COLUMNS,
+        help="Cluster by these numbers; people still see DATA. An .npy, .parquet or "
+        ".csv file with one row for each row of DATA (in its order, or with the "
+        '--id-column), or columns of DATA such as "emb_*".',
+        show_default=False,
+    ),
+]
 Separator = Annotated[
     str | None,
     typer.Option(

@@ -3,13 +3,15 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 
 import linkwise
 from linkwise.cli._data import Table, Wishes, check_features, chosen_columns, read_table
+from linkwise.cli._embeddings import embeddings_file, with_embeddings
 from linkwise.cli._errors import BadInputError
+from linkwise.cli._inputs import refuse_idle
 from linkwise.cli._outputs import (
     check_labels_path,
     check_outputs,
@@ -33,15 +35,16 @@ def run_predict(
     written: TextOptions,
     screen: Screen,
     strict: bool = False,
+    embeddings: str | None = None,
 ) -> None:
     """Give the rows of a file the clusters of a model, write them, report."""
     check_labels_path(out)
-    check_outputs([out], [model_path, data])
+    check_outputs([out], [model_path, data, *embeddings_file(embeddings)])
     with screen.notes_of_warnings():
         preparation, model = load_model(model_path)
     table = read_as_fitted(preparation, data, id_column, written, screen)
-    features, unread = features_for(
-        preparation, model, model_path, table, dropped, screen
+    table, features, unread = rows_for(
+        preparation, model, model_path, table, dropped, embeddings, screen
     )
     if strict and unread:
         found = "; ".join(map(str, unread))
@@ -96,19 +99,38 @@ def read_as_fitted(
     return read_table(path, id_column, said, screen, as_text)
 
 
-def features_for(
+class FittedRows(NamedTuple):
+    """Rows as people see them and as a model takes them."""
+
+    table: Table
+    features: Any
+    unread: list[Any]  # what was not read, by columns
+
+
+def rows_for(
     preparation: TablePreparation | None,
     model: Any,
     path: Path,
     table: Table,
     dropped: Sequence[str],
+    embeddings: str | None,
     screen: Screen,
-) -> tuple[Any, list[Any]]:
-    """Return the rows of a table as a model takes them, and what was not read."""
+) -> FittedRows:
+    """Return the rows of a table for a model."""
+    if embeddings is not None:
+        refuse_idle(Wishes(dropped=dropped, embeddings=embeddings))
+        _refuse_named(preparation, model, path)
+        table, found = with_embeddings(table, embeddings, screen)
+        if found.values.shape[1] != model.n_features_in_:
+            raise BadInputError(
+                f"{found}, but {path} was fitted on rows of {model.n_features_in_} "
+                "numbers: give embeddings of the same kind."
+            )
+        return FittedRows(table, found.values, [])
     if preparation is None:
         columns = _columns_of(model, path, table, dropped, screen)
         chosen = chosen_columns(table, Wishes(columns, dropped))
-        return check_features(table, chosen), []
+        return FittedRows(table, check_features(table, chosen), [])
     frame = table.frame[_needed(preparation, path, table, dropped)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TableWarning)
@@ -121,7 +143,19 @@ def features_for(
         if isinstance(warning.message, TableWarning):
             unread += warning.message.columns
             screen.note(f"{table.path}: {warning.message}.")
-    return features, unread
+    return FittedRows(table, features, unread)
+
+
+def _refuse_named(preparation: TablePreparation | None, model: Any, path: Path) -> None:
+    """Raise if a model was fitted on columns that have names."""
+    names: Any = getattr(model, "feature_names_in_", None)
+    if preparation is not None:
+        names = [note.name for note in preparation.columns_ if note.is_used]
+    if names is not None:
+        raise BadInputError(
+            f"{path} was fitted on columns of a table ({listed(list(names), 5)}), not "
+            "on embeddings: leave --embeddings out."
+        )
 
 
 def _needed(
@@ -164,6 +198,15 @@ def _columns_of(
     names = getattr(model, "feature_names_in_", None)
     if names is None or not table.has_names:
         n_available = len(set(available) - set(dropped))
+        if n_available != model.n_features_in_ and table.has_names:
+            width = model.n_features_in_
+            raise BadInputError(
+                f"{path} was fitted on rows of {width} numbers without names, as "
+                f"embeddings are, and {table.path} has {counted(n_available, 'column')}"
+                f" to predict from. Give its embeddings, {width} numbers a row: "
+                "--embeddings FILE. If its columns are those numbers, leave others out "
+                "with --drop-column NAME, or name the ids with --id-column."
+            )
         if n_available != model.n_features_in_:
             raise BadInputError(
                 f"{table.path} has {counted(n_available, 'column')} to predict from, "

@@ -73,6 +73,18 @@ def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
     ]
 
 
+def embeddings_values(embeddings: Any) -> dict[str, Any] | None:
+    """Return where embeddings come from, None without them."""
+    if embeddings is None:
+        return None
+    return {
+        "source": embeddings.source,
+        "columns": embeddings.values.shape[1],
+        "matched_by": embeddings.matched_by or None,
+        "text": str(embeddings),
+    }
+
+
 def data_sections(values: dict[str, Any]) -> list[Section]:
     """Return what was read, and what was done with columns that are no numbers."""
     lines = [
@@ -81,6 +93,8 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
     if values.get("text_file"):
         lines.append(", ".join(values["text_file"]))
     sections: list[Section] = [("data", lines)]
+    if values["embeddings"]:
+        sections.append(("embeddings", [values["embeddings"]["text"]]))
     notes = [
         ColumnNote(
             c["name"],
