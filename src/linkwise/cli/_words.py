@@ -73,6 +73,13 @@ def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
     ]
 
 
+def views_values(preparation: Any) -> list[dict[str, Any]]:
+    """Return the views of the rows; none are said where columns were numbers."""
+    if preparation is None:
+        return []
+    return [{**view._asdict(), "text": str(view)} for view in preparation.views_]
+
+
 def embeddings_values(embeddings: Any) -> dict[str, Any] | None:
     """Return where embeddings come from, None without them."""
     if embeddings is None:
@@ -109,6 +116,9 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
         if more > 0:
             shown.append(f"and {more} more (--json lists all)")
         sections.append(("columns", shown))
+    views = values["views"]
+    if len(views) > 1 or any(view["encoder"] for view in views):
+        sections.append(("views", [view["text"] for view in views[:_N_COLUMNS]]))
     return sections
 
 

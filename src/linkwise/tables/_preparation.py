@@ -21,6 +21,8 @@ from linkwise.tables._text_rows import EncoderNote, Watch
 
 # Columns that a text becomes where all columns are one matrix.
 _N_TEXT_COLUMNS = 30
+# Columns of a view that are named.
+_N_NAMED = 8
 
 
 class ViewNote(NamedTuple):
@@ -33,7 +35,9 @@ class ViewNote(NamedTuple):
 
     def __str__(self) -> str:
         """Return one line for a person."""
-        names = ", ".join(self.columns)
+        names = ", ".join(self.columns[:_N_NAMED])
+        more = len(self.columns) - _N_NAMED
+        names += f" and {more} more" if more > 0 else ""
         numbers = "number" if self.width == 1 else "numbers"
         by = f" by {self.encoder}" if self.encoder else ""
         return f"{names}: {self.width:,} {numbers}{by}"

@@ -40,6 +40,12 @@ class EncoderNote(NamedTuple):
     name: str  # "wordllama", "tfidf", "package:model", or the type of a person's own
     version: str = ""  # of its package
     digest: str = ""  # of the rows that it makes of fixed texts
+    is_own: bool = False  # whether a person brought it
+
+    @property
+    def is_brought(self) -> bool:
+        """Whether linkwise has it without anybody naming it."""
+        return not self.is_own and self.name in (BUNDLED, WORDS)
 
     def __str__(self) -> str:
         """Return the name, with the version if there is one."""
@@ -95,7 +101,7 @@ class TextEncoder:
         if probe is not None:
             # Rounded: other processors differ in the last digits.
             digest = hashlib.sha256((probe.round(2) + 0.0).tobytes()).hexdigest()[:16]
-        return EncoderNote(self.text, version_of(self.name), digest)
+        return EncoderNote(self.text, version_of(self.name), digest, self.is_own)
 
     def rows(self, texts: list[str], watch: Watch) -> tuple[FloatArray, FloatArray]:
         """Return a row of length 1, or of zeros, for each text, and those of probes."""

@@ -16,7 +16,7 @@ from linkwise._typing import FloatArray
 Encode = Callable[[list[str]], FloatArray]
 
 # Terms that are counted at the most: the most frequent.
-_MAX_TERMS = 100_000
+_MAX_TERMS = 50_000
 # Letters of scripts that put no spaces between words: Thai to Khmer, kana, Han.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
@@ -83,9 +83,13 @@ class WordView:
                 **settings,
             )
             try:
-                return csr_array(self.vectorizer.fit_transform(known))
+                rows = csr_array(self.vectorizer.fit_transform(known))
             except ValueError:  # no term is in two texts, or none is a word
                 continue
+            # Plain numbers take less room in a model file than numpy's do.
+            terms = self.vectorizer.vocabulary_
+            self.vectorizer.vocabulary_ = {term: int(terms[term]) for term in terms}
+            return rows
         raise ValueError("The texts hold nothing but spaces.")
 
     def transform(self, texts: "pd.Series[Any]", encode: Encode) -> csr_array:
