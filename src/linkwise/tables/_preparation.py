@@ -352,7 +352,7 @@ class TablePreparation(  # type: ignore[call-arg]
         found = []
         if self.views and self._texts is not None:
             for name, view in self._texts.views.items():
-                named = str(self._texts.note)
+                named = self._texts.note.name
                 found.append(ViewNote("text", (name,), view.width, named))
         if self._plain is not None:
             kinds = ("number", "date", "category", *(() if self.views else VIEW_KINDS))
