@@ -72,6 +72,7 @@ def refuse_idle(wishes: Wishes) -> None:
         "--as": wishes.kinds,
         "--strict": wishes.strict,
         "--missing": wishes.missing,
+        "--encoder": wishes.encoder != "auto",
     }
     for option, value in given.items():
         if value:

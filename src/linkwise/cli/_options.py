@@ -128,6 +128,26 @@ IdColumn = Annotated[
         show_default=False,
     ),
 ]
+EncoderOf = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        rich_help_panel=COLUMNS,
+        metavar="NAME",
+        help="What turns texts into numbers: wordllama (needs linkwise[text]), tfidf "
+        "(their words), or a model of sentence-transformers, model2vec or fastembed, "
+        "as package:model.",
+        show_default="wordllama if installed, else tfidf",
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        rich_help_panel=COLUMNS,
+        help="Do not keep the numbers of many texts in .linkwise-cache beside DATA.",
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(

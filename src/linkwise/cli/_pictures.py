@@ -105,11 +105,13 @@ def _refuse_columns(table: Table, wishes: Wishes) -> None:
         "--drop-column": wishes.dropped,
         "--as": wishes.kinds,
         "--missing": wishes.missing,
+        "--encoder": wishes.encoder != "auto",
     }
     for option, value in given.items():
         if value:
             raise typer.BadParameter(
-                f"{option}: {table.path} is a folder of pictures and has no columns."
+                f"{option}: {table.path} is a folder of pictures and has no columns. "
+                "Numbers of your own for them: --embeddings FILE."
             )
 
 

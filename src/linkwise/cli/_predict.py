@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from sklearn.pipeline import Pipeline
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, check_features, chosen_columns, read_table
+from linkwise.cli._data import (
+    Table,
+    Wishes,
+    check_features,
+    chosen_columns,
+    read_table,
+    views_of,
+)
 from linkwise.cli._embeddings import embeddings_file, with_embeddings
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._inputs import read_rows, refuse_id_column, refuse_idle
@@ -37,12 +44,13 @@ def run_predict(
     screen: Screen,
     strict: bool = False,
     embeddings: str | None = None,
+    encoder: str = "auto",
 ) -> None:
     """Give the rows of a file the clusters of a model, write them, report."""
     check_labels_path(out)
     check_outputs([out], [model_path, data, *embeddings_file(embeddings)])
     with screen.notes_of_warnings():
-        preparation, model = load_model(model_path)
+        preparation, model = load_model(model_path, encoder)
     if data.is_dir() and embeddings is None:
         refuse_id_column(data, id_column)
     table = read_as_fitted(preparation, data, id_column, written, screen)
@@ -55,18 +63,19 @@ def run_predict(
     with screen.notes_of_warnings():
         labels = model.predict(features)
     sizes = cluster_sizes(labels, getattr(model, "n_clusters_", model.n_clusters))
+    n_columns = sum(view.shape[1] for view in views_of(features))
     values = {
         "command": "predict",
         "version": linkwise.__version__,
         "model": str(model_path),
         "data": str(data),
         "rows": table.n_rows,
-        "features": features.shape[1],
+        "features": n_columns,
         "unread": [column._asdict() for column in unread],
         "cluster_sizes": sizes,
         "labels": str(out),
     }
-    rows, width = counted(table.n_rows, "row"), counted(features.shape[1], "feature")
+    rows, width = counted(table.n_rows, "row"), counted(n_columns, "feature")
     sections: list[Section] = [
         ("data", [f"{rows}, {width}"]),
         *([("not read", [str(column) for column in unread])] if unread else []),
@@ -191,17 +200,20 @@ def _needed(
     return names
 
 
-def load_model(path: Path) -> tuple[TablePreparation | None, Any]:
+def load_model(
+    path: Path, encoder: str = "auto"
+) -> tuple[TablePreparation | None, Any]:
     """Return the preparation of tables that belongs to the model of a file, and it."""
     require_file(path)
     try:
-        model = load(path)
+        model = load(path, encoder=None if encoder == "auto" else encoder)
     except ModelFileError as error:
         raise BadInputError(str(error)) from None
     preparation = None
     if isinstance(model, Pipeline):
         preparation, model = model["table"], model["cluster"]
-    if not isinstance(getattr(model, "n_features_in_", None), int):
+    is_table = isinstance(getattr(model, "n_features_in_", None), int)
+    if preparation is None and not is_table:
         raise BadInputError(
             f"{path}: the model was not fitted on one table; use it from Python."
         )
