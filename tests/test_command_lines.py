@@ -84,6 +84,9 @@ def try_out(tmp_path, monkeypatch):
     monkeypatch.setattr("linkwise.cli._label.serve_page", answer_some)
     monkeypatch.setattr("linkwise.cli._label_demo.serve_page", answer_some)
     shutil.copytree(DATA, tmp_path / "tickets")
+    n_tickets = len(pd.read_csv(DATA / "tickets.csv"))
+    embeddings = np.random.default_rng(0).normal(size=(n_tickets, 4))
+    np.save(tmp_path / "tickets" / "rows.npy", embeddings)
     (tmp_path / "rows").mkdir()
     write_rows(tmp_path / "rows")
 
@@ -114,7 +117,7 @@ RUN |= {"check": (), "predict": (), "report": (), "bench plans": (), "": ()}
 
 def inputs(name, values):
     """The files that a command reads."""
-    keys = ["data", "constraints", "table"]
+    keys = ["data", "constraints"]
     keys += {"check": ["pairs"], "predict": ["model"], "report": ["model"]}.get(
         name, []
     )
@@ -130,6 +133,8 @@ def write_rows(folder):
     for name in ("data.csv", "new.csv"):
         frame.to_csv(folder / name, index=False)
     frame.assign(name=range(60)).to_csv(folder / "flowers.csv", index=False)
+    texts = pd.DataFrame({"text": [f"text {row} of {row % 7}" for row in range(60)]})
+    texts.to_csv(folder / "texts.csv", index=False)
     for name in ("rows.npy", "embeddings.npy"):
         np.save(folder / name, rows)
     Constraints.sample(classes, 40, random_state=0).to_csv(folder / "pairs.csv")

@@ -71,7 +71,7 @@ def cluster(*options):
         "linkwise.model_files:save:1",  # labels are written beside their place
         *slowly(
             "linkwise.cli._data:recognised:1",
-            "linkwise.cli._cluster:read_features:1",
+            "linkwise.cli._cluster:read_data:1",
             "linkwise.cli._cluster:read_pairs:1",
             "linkwise.cli._cluster:cluster_sizes:1",
         ),

@@ -93,14 +93,14 @@ def test_embeddings_are_shown_as_the_texts_that_they_stand_for(linkwise):
         *("cluster", "rows.npy", "-c", "rows.csv", "-k", 2, "-o", "out.csv"),
         *("--candidates", 10, "--model", "model.linkwise"),
     )
-    command = ["report", "model.linkwise", "rows.npy", "--table", "texts.csv"]
+    command = ["report", "model.linkwise", "texts.csv", "--embeddings", "rows.npy"]
     linkwise.ok(*command, "--id-column", "key", "-c", "named.csv")
     page = text_of(linkwise.folder / "report.html")
     assert "“blue”" in page and "<b>t" in page and "1 of 1 must-link" in page
-    pd.DataFrame({"text": texts[:9]}).to_csv("few.csv", index=False)
-    result = linkwise(*command[:-1], "few.csv")
+    np.save("few.npy", X[:9])
+    result = linkwise(*command[:-1], "few.npy")
     assert result.exit_code == 3
-    assert "few.csv has 9 rows, but rows.npy has 40" in result.stderr
+    assert "few.npy has 9 rows, but texts.csv has 40" in result.stderr
 
 
 def test_a_wrong_name_or_place_is_refused_before_the_work(files):

@@ -15,7 +15,7 @@ from linkwise.active._answers import Answer
 from linkwise.active._asking import Asker, is_open, strategy_of
 from linkwise.active._committee import last_step
 from linkwise.active._corrections import Clusters, Pairs
-from linkwise.active._features import as_features, compared
+from linkwise.active._features import as_features, compared, side_by_side
 from linkwise.active._fitter import Fitter
 from linkwise.active._fitting import Fitting
 from linkwise.active._group_answers import GroupDesk
@@ -56,7 +56,7 @@ class Session:
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame
+    X : array, sparse matrix, data frame or list of views
         The rows. A data frame may have columns of any kind.
     estimator : estimator
         Clusters the rows, such as ``KernelCSC(5)``; with ``n_clusters="auto"`` there
@@ -76,6 +76,10 @@ class Session:
         The rows before they became X, by which rows without ids are found again. By
         default X: but where a value of X depends on all rows, none is found again when
         one is added.
+    features : array or sparse matrix, optional
+        What rows are clustered by in the place of X, such as embeddings of its texts; X
+        may be a list of texts then. Questions and clusters are those of a session on
+        the features alone.
     strategy : str or Strategy, default="auto"
         How questions are chosen: "neighbourhoods" finds groups that differ and asks
         where further rows belong, "members" asks whether rows belong to the clusters
@@ -125,6 +129,7 @@ class Session:
         id_column: str | None = None,
         ids: Any = None,
         original: Any = None,
+        features: Any = None,
         strategy: Any = "auto",
         constraints: Constraints | None = None,
         questions: Any = "pair",
@@ -132,7 +137,9 @@ class Session:
         checks: bool = True,
         random_state: int = 0,
     ) -> None:
-        self.ids, self.X_, self.columns_ = as_features(X, id_column, ids)
+        if features is not None:
+            X = pd.DataFrame(X)  # texts may come as a list
+        self.ids, self.X_, self.columns_ = as_features(X, id_column, ids, features)
         self.estimator, self.checks = estimator, checks
         self.random_state = random_state
         self.questions = kinds_of(questions)
@@ -141,7 +148,8 @@ class Session:
         self.strategy = strategy_of(strategy, self.X_, n_clusters)
         n_samples = len(self.ids)
         if original is None:
-            original = X if isinstance(X, pd.DataFrame) else self.X_
+            is_table = isinstance(X, pd.DataFrame)
+            original = X if is_table else side_by_side(self.X_)
         elif original.shape[0] != n_samples:
             raise ValueError(
                 f"original has {original.shape[0]} rows, and X has {n_samples}."

@@ -7,16 +7,20 @@ import numpy as np
 import typer
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, read_features, read_table
+from linkwise.cli._data import Table, Wishes
 from linkwise.cli._errors import ExitCode
+from linkwise.cli._inputs import read_data
 from linkwise.cli._pairs import contradictions, read_pairs
 from linkwise.cli._screen import Screen, Section, counted
 from linkwise.cli._text_files import TextOptions
 from linkwise.cli._words import (
     columns_values,
     data_sections,
+    embeddings_values,
+    encoder_values,
     pairs_line,
     pairs_values,
+    views_values,
 )
 from linkwise.constraints import Constraints, feasibility
 
@@ -33,8 +37,7 @@ def run_check(
     screen: Screen,
 ) -> None:
     """Report on data and pairs; exit with code 4 if they cannot all hold."""
-    table = read_table(data, id_column, written, screen, wishes.as_text)
-    features, notes, _ = read_features(table, wishes, screen)
+    table, features = read_data(data, id_column, written, wishes, screen)
     pairs = read_pairs(pairs_path, table)
     found = contradictions(pairs, pairs_path, table)
     sizes = np.bincount(pairs.components(table.n_rows))
@@ -44,9 +47,12 @@ def run_check(
         "data": str(data),
         "pairs": str(pairs_path),
         "rows": table.n_rows,
-        "features": features.shape[1],
+        "features": features.width,
         "text_file": None if table.text is None else table.text.described(),
-        "columns": columns_values(notes),
+        "embeddings": embeddings_values(features.embeddings),
+        "columns": columns_values(features.notes),
+        "views": views_values(features.preparation),
+        "encoder": encoder_values(features.preparation),
         "must_links": pairs.n_must_link,
         "cannot_links": pairs.n_cannot_link,
         "components": len(sizes),

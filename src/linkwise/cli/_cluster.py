@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import typer
+from scipy.sparse import issparse
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, read_features, read_table, row_blocks
+from linkwise.cli._data import Table, Wishes, row_blocks, views_of
+from linkwise.cli._embeddings import embeddings_file
 from linkwise.cli._errors import BadInputError, ContradictionError
+from linkwise.cli._inputs import read_data
 from linkwise.cli._outputs import (
     bytes_writer,
     check_labels_path,
@@ -32,11 +35,14 @@ from linkwise.cli._words import (
     cluster_sizes,
     columns_values,
     data_sections,
+    embeddings_values,
+    encoder_values,
     held_line,
     held_values,
     in_options,
     pairs_line,
     search_line,
+    views_values,
 )
 from linkwise.constraints import Constraints, feasibility
 from linkwise.exceptions import (
@@ -82,16 +88,19 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     check_labels_path(job.out)
     check_report_path(job.report, "--report")
     outputs = [job.out, job.model, job.report]
-    check_outputs([p for p in outputs if p is not None], [job.data, job.pairs])
+    inputs = [job.data, job.pairs, *embeddings_file(job.wishes.embeddings)]
+    check_outputs([p for p in outputs if p is not None], inputs)
 
-    table = read_table(job.data, job.id_column, job.written, screen, job.wishes.as_text)
+    # Weights of columns know nothing of views.
+    wishes = job.wishes._replace(views=job.method != "mahalanobis")
+    table, data = read_data(job.data, job.id_column, job.written, wishes, screen)
+    features = data.values
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
             f"--clusters {job.n_clusters}."
         )
-    features, notes, preparation = read_features(table, job.wishes, screen)
-    _refuse_one_point(table, np.asarray(features))
+    _refuse_one_point(table, features)
     pairs = read_pairs(job.pairs, table)
     n_dropped = _n_dropped(pairs, job, table, screen)
 
@@ -108,11 +117,15 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
 
     writers = [(job.out, labels_writer(job.out, table, model.labels_))]
     if job.model is not None:
-        writers.append((job.model, model_writer(with_preparation(preparation, model))))
+        writers.append(
+            (job.model, model_writer(with_preparation(data.preparation, model)))
+        )
     failure: Exception | None = None
     if job.report is not None:
         try:
-            page = report_of(model, features, pairs, job.pairs, table, notes, screen)
+            page = report_of(
+                model, features, pairs, job.pairs, table, data.notes or None, screen
+            )
             writers.append((job.report, bytes_writer(page)))
         except Exception as error:  # what took long is kept
             failure = error
@@ -124,9 +137,12 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "version": linkwise.__version__,
         "data": str(job.data),
         "rows": table.n_rows,
-        "features": features.shape[1],
+        "features": data.width,
         "text_file": None if table.text is None else table.text.described(),
-        "columns": columns_values(notes),
+        "embeddings": embeddings_values(data.embeddings),
+        "columns": columns_values(data.notes),
+        "views": views_values(data.preparation),
+        "encoder": encoder_values(data.preparation),
         **held_values(pairs, model.labels_),
         "pairs_dropped": n_dropped,
         "disbelieved": _look_again(model, table),
@@ -136,7 +152,7 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "p_value": getattr(model, "p_value_", None),
         "method": job.method,
         "approximation": model.approximation_,
-        "chosen": chosen_parts(model),
+        "chosen": chosen_parts(model, data.preparation),
         "candidates": len(model.history_),
         "stopped_by": model.stopped_by_,
         "seconds_fit": fit_seconds,
@@ -155,9 +171,9 @@ def with_preparation(preparation: Any, model: Any) -> Any:
     """Return a model that takes tables as they are, if they had to be prepared."""
     if preparation is None:
         return model
-    from sklearn.pipeline import Pipeline
+    from linkwise.tables import TablePipeline
 
-    return Pipeline([("table", preparation), ("cluster", model)])
+    return TablePipeline([("table", preparation), ("cluster", model)])
 
 
 def parse_n_clusters(text: str, method: str) -> int | str:
@@ -196,10 +212,17 @@ def _on_conflict(job: ClusterJob) -> str:
 
 
 def _refuse_one_point(table: Table, values: Any) -> None:
-    if len(values) < 2:
+    if table.n_rows < 2:
         raise BadInputError(f"{table.path} has one row; two are the least to cluster.")
-    if all((block == values[0]).all() for block in row_blocks(values)):
+    if all(map(_is_one_point, views_of(values))):
         raise BadInputError(f"{table.path}: all rows are equal, nothing to cluster.")
+
+
+def _is_one_point(view: Any) -> bool:
+    if issparse(view):
+        return (view.max(axis=0) != view.min(axis=0)).nnz == 0
+    values = np.asarray(view)
+    return all((block == values[0]).all() for block in row_blocks(values))
 
 
 def _n_dropped(

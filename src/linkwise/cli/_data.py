@@ -53,6 +53,8 @@ NO_PYARROW = (
     "{}: Parquet files need pyarrow. Install it with `pip install 'linkwise[parquet]'`."
 )
 _PARQUET = (".parquet", ".pq")
+# Folder beside the data for the rows of many texts.
+CACHE = ".linkwise-cache"
 _ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .xlsx, .parquet or .npy"
 
 
@@ -72,6 +74,8 @@ class Table:
     other_sheets: Sequence[str] = ()
     # Where the first row of data stands in the sheet of an Excel file.
     first_row: int | None = None
+    # Whether the rows are the pictures of a folder, and their names the ids.
+    has_pictures: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -97,6 +101,10 @@ class Table:
             found += f". Other sheets (--sheet NAME): {listed(self.other_sheets)}"
         return found
 
+    def with_frame(self, frame: pd.DataFrame) -> "Table":
+        """Return a table of the same rows with other columns."""
+        return replace(self, frame=frame)
+
     def name_of(self, row: int) -> str:
         """Return the id of a row, its number without ids."""
         return str(row if self.ids is None else self.ids[row])
@@ -108,10 +116,12 @@ def read_table(
     written: TextOptions,
     screen: Screen,
     as_text: Collection[str] = (),
+    needs_id_column: bool = True,
 ) -> Table:
     """Return the content of a data file; its ending tells the format.
 
     Columns named in ``as_text`` are texts, whatever they look like: 007 is not 7.
+    Unless it is needed, the id column may be missing; there are no ids then.
     """
     require_file(path)
     ending = extension(path)
@@ -146,7 +156,11 @@ def read_table(
         )
     if table.n_rows == 0:
         raise BadInputError(f"{path} has no rows of data.")
-    return table if id_column is None else _with_ids(table, id_column)
+    if id_column is None:
+        return table
+    if id_column not in table.frame.columns and not needs_id_column:
+        return table
+    return _with_ids(table, id_column)
 
 
 def _text_table(
@@ -345,6 +359,10 @@ class Wishes(NamedTuple):
     kinds: Mapping[str, str] = MappingProxyType({})  # what columns hold
     strict: bool = False  # nothing but complete columns of numbers
     missing: Sequence[str] = ()  # values that are missing in any column
+    embeddings: str | None = None  # a file, or a pattern for columns
+    encoder: str = "auto"  # of texts
+    cache: bool = True  # whether rows of texts may be kept beside the data
+    views: bool = True  # whether texts are views of their own
 
     @property
     def as_text(self) -> list[str]:
@@ -355,9 +373,22 @@ class Wishes(NamedTuple):
 class Features(NamedTuple):
     """What rows are clustered by."""
 
-    values: Any  # (n_rows, n_features), finite; a frame if the file names columns
+    # (n_rows, n_features), finite; a frame if the file names columns; several views
+    # are a list of them.
+    values: Any
     notes: list[ColumnNote]
     preparation: TablePreparation | None = None  # unless all were numbers already
+    embeddings: Any = None  # Embeddings, if they decide in place of the columns
+
+    @property
+    def width(self) -> int:
+        """Number of columns of all views."""
+        return sum(view.shape[1] for view in views_of(self.values))
+
+
+def views_of(values: Any) -> list[Any]:
+    """Return the views of features; one matrix is one view."""
+    return values if isinstance(values, list) else [values]
 
 
 def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
@@ -395,16 +426,39 @@ def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
         dict(wishes.kinds) or None,
         decimal=table.decimal,
         missing=list(wishes.missing) or None,
+        encoder=wishes.encoder,
+        views=wishes.views,
     )
     preparation.set_output(transform="pandas")
+    cache = None
+    if wishes.cache and table.path != STDIN:
+        cache = table.path.absolute().parent / CACHE
     with warnings.catch_warnings():
         # The notes of the columns say it.
         warnings.simplefilter("ignore", TableWarning)
         try:
-            values = preparation.fit_transform(frame)
+            with screen.bar("texts") as progress:
+                values = preparation.fit_transform(
+                    frame, cache=cache, progress=progress
+                )
         except ValueError as error:
             raise BadInputError(f"{table.path}: {error}") from None
+    _note_encoder(preparation, wishes, screen)
     return Features(values, preparation.columns_, preparation)
+
+
+def _note_encoder(
+    preparation: TablePreparation, wishes: Wishes, screen: Screen
+) -> None:
+    """Say what an encoder would bring, or that there is nothing for it to do."""
+    used = preparation.encoder_
+    if used is None and wishes.encoder != "auto":
+        screen.note(f"--encoder {wishes.encoder}: no column holds texts to encode.")
+    if used is not None and wishes.encoder == "auto" and used.name == "tfidf":
+        screen.note(
+            "texts are compared by their words; by meaning with pip install "
+            "'linkwise[text]' (--encoder tfidf: words are wanted)."
+        )
 
 
 def _with_thousands(table: Table, frame: pd.DataFrame, screen: Screen) -> pd.DataFrame:
@@ -484,7 +538,7 @@ def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArr
         float64; columns that are one array already are not copied.
     """
     _refuse_text(table, frame)
-    values = _values_of(frame)
+    values = values_of(frame)
     if not all(np.isfinite(block).all() for block in row_blocks(values)):
         _refuse_where(table, frame, np.isnan(values), "missing value", "Fill in")
         _refuse_where(table, frame, np.isinf(values), "infinite value", "Replace")
@@ -493,7 +547,8 @@ def check_features(table: Table, frame: pd.DataFrame) -> pd.DataFrame | FloatArr
     return pd.DataFrame(values, columns=frame.columns, copy=False)
 
 
-def _values_of(frame: pd.DataFrame) -> FloatArray:
+def values_of(frame: pd.DataFrame) -> FloatArray:
+    """Return columns of numbers as one array, float32 if all of them are."""
     kinds = set(frame.dtypes)
     if kinds in ({np.dtype(np.float32)}, {np.dtype(np.float64)}):
         return frame.to_numpy()

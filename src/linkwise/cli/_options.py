@@ -115,7 +115,7 @@ DataFile = Annotated[
         metavar="DATA",
         callback=file_or_stdin,
         help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .xlsx, .parquet, "
-        ".npy, or - for a CSV or TSV table from standard input.",
+        ".npy, a folder of pictures, or - for a CSV or TSV table from standard input.",
         show_default=False,
     ),
 ]
@@ -126,6 +126,26 @@ IdColumn = Annotated[
         rich_help_panel=COLUMNS,
         help="Column of DATA that names the rows. It is no feature.",
         show_default=False,
+    ),
+]
+EncoderOf = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        rich_help_panel=COLUMNS,
+        metavar="NAME",
+        help="What turns texts into numbers: wordllama (needs linkwise[text]), tfidf "
+        "(their words), or a model of sentence-transformers, model2vec or fastembed, "
+        "as package:model.",
+        show_default="wordllama if installed, else tfidf",
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        rich_help_panel=COLUMNS,
+        help="Do not keep the numbers of many texts in .linkwise-cache beside DATA.",
     ),
 ]
 Columns = Annotated[
@@ -186,6 +206,18 @@ Missing = Annotated[
         help="A value that means nothing is known, such as unknown or -99; repeat the "
         "option for more.",
         show_default="empty; NA and the like among numbers and dates",
+    ),
+]
+EmbeddingsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--embeddings",
+        metavar="FILE",
+        rich_help_panel=COLUMNS,
+        help="Cluster by these numbers; people still see DATA. An .npy, .parquet or "
+        ".csv file with one row for each row of DATA (in its order, or with the "
+        '--id-column), or columns of DATA such as "emb_*".',
+        show_default=False,
     ),
 ]
 Separator = Annotated[

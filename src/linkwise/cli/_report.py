@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import linkwise
-from linkwise.cli._data import Table, read_table
-from linkwise.cli._errors import BadInputError
+from linkwise.cli._data import Table
+from linkwise.cli._embeddings import embeddings_file
+from linkwise.cli._inputs import refuse_id_column
 from linkwise.cli._outputs import (
     bytes_writer,
     check_outputs,
@@ -29,7 +30,8 @@ class ReportJob:
     data: Path
     pairs: Path | None
     out: Path
-    table: Path | None = None
+    embeddings: str | None = None
+    encoder: str = "auto"
     id_column: str | None = None
     dropped: Sequence[str] = ()
     written: TextOptions = field(default_factory=TextOptions)
@@ -37,30 +39,22 @@ class ReportJob:
 
 def run_report(job: ReportJob, screen: Screen) -> None:
     """Write a page on the clusters that a model gives to the rows of a file."""
-    from linkwise.cli._predict import features_for, load_model, read_as_fitted
+    from linkwise.cli._predict import load_model, read_as_fitted, rows_for
 
     check_report_path(job.out, "--out")
-    inputs = [job.model, job.data, job.pairs, job.table]
+    inputs = [job.model, job.data, job.pairs, *embeddings_file(job.embeddings)]
     check_outputs([job.out], [path for path in inputs if path is not None])
     with screen.notes_of_warnings():
-        preparation, model = load_model(job.model)
-    ids_are_here = job.table is None
-    table = read_as_fitted(
-        preparation,
-        job.data,
-        job.id_column if ids_are_here else None,
-        job.written,
-        screen,
+        preparation, model = load_model(job.model, job.encoder)
+    if job.data.is_dir() and job.embeddings is None:
+        refuse_id_column(job.data, job.id_column)
+    table = read_as_fitted(preparation, job.data, job.id_column, job.written, screen)
+    table, features, _ = rows_for(
+        preparation, model, job.model, table, job.dropped, job.embeddings, screen
     )
-    features, _ = features_for(
-        preparation, model, job.model, table, job.dropped, screen
-    )
-    shown = table if job.table is None else _other_table(job, job.table, table, screen)
-    pairs = Constraints() if job.pairs is None else read_pairs(job.pairs, shown)
+    pairs = Constraints() if job.pairs is None else read_pairs(job.pairs, table)
     notes = None if preparation is None else preparation.columns_
-    if job.table is not None:
-        notes = None
-    page = report_of(model, features, pairs, job.pairs, shown, notes, screen)
+    page = report_of(model, features, pairs, job.pairs, table, notes, screen)
     values: dict[str, Any] = {
         "command": "report",
         "version": linkwise.__version__,
@@ -77,17 +71,6 @@ def run_report(job: ReportJob, screen: Screen) -> None:
         ("report", [f"{job.out}, {len(page) / 1e6:.1f} MB"]),
     ]
     write_all([(job.out, bytes_writer(page))], lambda: screen.report(values, sections))
-
-
-def _other_table(job: ReportJob, path: Path, data: Table, screen: Screen) -> Table:
-    """Return the table in which a person knows the rows of the data."""
-    shown = read_table(path, job.id_column, job.written, screen)
-    if shown.n_rows != data.n_rows:
-        raise BadInputError(
-            f"{path} has {counted(shown.n_rows, 'row')}, but {data.path} has "
-            f"{data.n_rows:,}: --table must hold the same rows in the same order."
-        )
-    return shown
 
 
 def report_of(

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwise.cli._data import Table, Wishes, read_features, read_table, split_names
+from linkwise.cli._data import Table, Wishes, split_names
+from linkwise.cli._embeddings import embeddings_file
 from linkwise.cli._errors import BadInputError
+from linkwise.cli._inputs import read_data
 from linkwise.cli._outputs import Writer, for_excel, labels_writer, model_writer
 from linkwise.cli._pairs import read_pairs
 from linkwise.cli._screen import Screen, counted
@@ -45,6 +47,8 @@ class Opened(NamedTuple):
 
 def beside(data: Path, ending: str) -> Path:
     """Return a file beside the data that is named after them."""
+    if data.is_dir():
+        return data.resolve().with_name(data.resolve().name + ending)
     stem = data.with_suffix("")
     return stem.with_name(stem.name + ending)
 
@@ -56,7 +60,8 @@ def log_of(job: SessionJob) -> Path:
 
 def inputs_of(job: SessionJob) -> list[Path]:
     """Return the files that results must not replace."""
-    return [job.data, log_of(job), *([job.pairs] if job.pairs else [])]
+    pairs = [job.pairs] if job.pairs else []
+    return [job.data, log_of(job), *pairs, *embeddings_file(job.wishes.embeddings)]
 
 
 def open_session(job: SessionJob, screen: Screen) -> Opened:
@@ -64,7 +69,9 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
     from linkwise.active import LogError, Session
     from linkwise.estimators import KernelCSC
 
-    table = read_table(job.data, job.id_column, job.written, screen, job.wishes.as_text)
+    table, features = read_data(
+        job.data, job.id_column, job.written, job.wishes, screen
+    )
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
@@ -72,7 +79,6 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
         )
     if table.n_rows < 2:
         raise BadInputError(f"{job.data} has 1 row: there is nothing to compare.")
-    features, _, preparation = read_features(table, job.wishes, screen)
     shown = _shown(table, job.show)
     model = KernelCSC(
         job.n_clusters, n_candidates=job.n_candidates, random_state=job.seed
@@ -81,7 +87,7 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
     try:
         with screen.notes_of_warnings():
             session = Session(
-                features,
+                features.values,
                 model,
                 ids=table.ids,
                 original=table.frame,
@@ -91,7 +97,7 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
             )
     except LogError as error:
         raise BadInputError(in_options(str(error))) from error
-    return Opened(session, table, shown, preparation)
+    return Opened(session, table, shown, features.preparation)
 
 
 def _by_id(pairs: Any, table: Table) -> Any:

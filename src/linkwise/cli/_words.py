@@ -1,6 +1,7 @@
 """Numbers and reasons in words, shared by the reports of the commands."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,31 @@ def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
     ]
 
 
+def views_values(preparation: Any) -> list[dict[str, Any]]:
+    """Return the views of the rows; none are said where columns were numbers."""
+    if preparation is None:
+        return []
+    return [{**view._asdict(), "text": str(view)} for view in preparation.views_]
+
+
+def encoder_values(preparation: Any) -> dict[str, Any] | None:
+    """Return what encoded the texts, None without texts."""
+    note = None if preparation is None else preparation.encoder_
+    return None if note is None else note._asdict()
+
+
+def embeddings_values(embeddings: Any) -> dict[str, Any] | None:
+    """Return where embeddings come from, None without them."""
+    if embeddings is None:
+        return None
+    return {
+        "source": embeddings.source,
+        "columns": embeddings.values.shape[1],
+        "matched_by": embeddings.matched_by or None,
+        "text": str(embeddings),
+    }
+
+
 def data_sections(values: dict[str, Any]) -> list[Section]:
     """Return what was read, and what was done with columns that are no numbers."""
     lines = [
@@ -81,6 +107,8 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
     if values.get("text_file"):
         lines.append(", ".join(values["text_file"]))
     sections: list[Section] = [("data", lines)]
+    if values["embeddings"]:
+        sections.append(("embeddings", [values["embeddings"]["text"]]))
     notes = [
         ColumnNote(
             c["name"],
@@ -95,6 +123,9 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
         if more > 0:
             shown.append(f"and {more} more (--json lists all)")
         sections.append(("columns", shown))
+    views = values["views"]
+    if len(views) > 1 or any(view["encoder"] for view in views):
+        sections.append(("views", [view["text"] for view in views[:_N_COLUMNS]]))
     return sections
 
 
@@ -123,8 +154,9 @@ def _option(match: re.Match[str]) -> str:
     return f"{OPTIONS[name]} {value.strip(_QUOTES)}"
 
 
-def chosen_parts(model: Any) -> list[dict[str, Any]]:
+def chosen_parts(model: Any, preparation: Any = None) -> list[dict[str, Any]]:
     """Return the kernels or features that a fitted model uses, the heaviest first."""
+    views = [] if preparation is None else preparation.views_
     if hasattr(model, "kernel_weights_"):
         names, weights = model.kernel_names_, model.kernel_weights_
     else:
@@ -133,9 +165,20 @@ def chosen_parts(model: Any) -> list[dict[str, Any]]:
         names = getattr(model, "feature_names_in_", plain)
     order = np.argsort(-weights, kind="stable")
     return [
-        {"name": str(names[place]), "weight": float(weights[place])}
+        {
+            "name": _with_views(str(names[place]), views),
+            "weight": float(weights[place]),
+        }
         for place in order[: np.count_nonzero(weights)]
     ]
+
+
+def _with_views(name: str, views: Sequence[Any]) -> str:
+    """Return the name of a kernel with columns in the place of numbers of views."""
+    for place, view in enumerate(views):
+        columns = view.columns[0] if len(view.columns) == 1 else "other columns"
+        name = name.replace(f"X[{place}]", columns)
+    return name
 
 
 def chosen_lines(parts: list[dict[str, Any]]) -> list[str]:

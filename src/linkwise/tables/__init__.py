@@ -9,16 +9,23 @@ from linkwise.tables._columns import (
     note_of,
     with_gaps,
 )
-from linkwise.tables._preparation import TablePreparation, table_pipeline
+from linkwise.tables._encoders import is_bundled_there
+from linkwise.tables._pipeline import TablePipeline, table_pipeline
+from linkwise.tables._preparation import TablePreparation, ViewNote
+from linkwise.tables._text_rows import EncoderNote
 from linkwise.tables._traits import cluster_traits
 
 __all__ = [
     "KINDS",
     "ORDERS",
     "ColumnNote",
+    "EncoderNote",
     "Reading",
+    "TablePipeline",
     "TablePreparation",
+    "ViewNote",
     "cluster_traits",
+    "is_bundled_there",
     "is_id_like",
     "note_of",
     "table_pipeline",
