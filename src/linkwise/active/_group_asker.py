@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.active._chooser import Choice, Chooser, neighbours
-from linkwise.active._features import are_embeddings
+from linkwise.active._features import are_embeddings, compared
 from linkwise.active._fitter import Fitter
 from linkwise.active._kinds import Grid, Merge, Prices, Which
 from linkwise.active._log import digest_of
@@ -29,6 +29,8 @@ from linkwise.active._start import Start, n_start_clusters
 from linkwise.active._state import State
 from linkwise.active._table_opinions import TableOpinions
 from linkwise.clustering import UnitRows
+from linkwise.clustering._unit_rows import unit
+from linkwise.doors import is_several
 
 # Rows that questions are about, and by which clusters are learnt, at the most.
 _WORKING_ROWS = 4_000
@@ -75,32 +77,37 @@ class GroupAsker:
     @cached_property
     def points(self) -> FloatArray:
         """All rows as they are compared: of length 1 for embeddings and texts."""
-        if self.are_texts:
-            with threadpool_limits(1):
-                return UnitRows.fit(self._sample)(self._X)
-        return np.asarray(self.fitter.features, dtype=np.float32)
+        if not self.are_texts:
+            return np.asarray(self.fitter.features, dtype=np.float32)
+        with threadpool_limits(1):
+            parts = [self._part(view) for view in self._views]
+        return parts[0] if len(parts) == 1 else unit(np.hstack(parts))
 
     @property
-    def _X(self) -> Any:
+    def _views(self) -> list[Any]:
         X = self.fitter.X
-        return X.to_numpy() if hasattr(X, "to_numpy") else X
+        views = X if is_several(X) else [X]
+        return [v.to_numpy() if hasattr(v, "to_numpy") else v for v in views]
 
     @cached_property
     def are_texts(self) -> bool:
         """Whether rows are compared by their directions, as texts are."""
-        return issparse(self._X) or are_embeddings(self._X)
+        return any(map(_is_text, self._views))
 
-    @property
-    def _sample(self) -> Any:
-        n = self._X.shape[0]
-        if n <= _WORKING_ROWS:
-            return self._X
-        return self._X[np.sort(self._chosen())]
+    def _part(self, view: Any) -> FloatArray:
+        """Return unit rows of a view; columns of a table count as one such view."""
+        if not _is_text(view):
+            view = compared(view)
+        sample = view
+        if view.shape[0] > _WORKING_ROWS:
+            sample = view[np.sort(self._chosen())]
+        return UnitRows.fit(sample)(view)
 
     def _chosen(self) -> IntArray:
         """Return working rows: askable ones first, in their random order."""
-        askable = self.fitter.rows[:_WORKING_ROWS]
-        n, n_left = len(self.fitter.features), _WORKING_ROWS - len(askable)
+        n_most = _WORKING_ROWS
+        askable = self.fitter.rows[:n_most]
+        n, n_left = len(self.fitter.features), n_most - len(askable)
         others = np.setdiff1d(np.arange(n), self.fitter.rows)
         if len(others) > n_left:
             rng = np.random.default_rng(self.seed)
@@ -289,6 +296,10 @@ class GroupAsker:
             if found.id == name:
                 return found
         raise LookupError(f"question={name!r}: the rows have changed.")
+
+
+def _is_text(view: Any) -> bool:
+    return issparse(view) or are_embeddings(view)
 
 
 def measured_prices(state: State) -> Prices:
