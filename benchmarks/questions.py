@@ -3,8 +3,8 @@
 Run with ``LINKWISE_TEXT=folder python benchmarks/questions.py runs.jsonl``; a run that
 is in the file is not done again. ``--report`` prints the means. A session is answered
 by the truth at the prices of a person; of each text set 1,000 rows may be asked about,
-and 500 are never shown (``--rows all``: all rows, a third of them never shown). Settings
-were chosen on stackoverflow and tweets.
+and 500 are never shown (``--rows all``: all rows, a third of them never shown).
+Settings were chosen on stackoverflow and tweets.
 """
 
 import argparse

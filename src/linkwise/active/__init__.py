@@ -7,8 +7,7 @@ has no screen: people, programs and experiments drive the same one.
 from linkwise.active._answers import Answer
 from linkwise.active._clusterer import ActiveClusterer
 from linkwise.active._fitting import FitStopped, Fitting, is_fit_due
-from linkwise.active._kinds import Grid, Merge, Prices, Which
-from linkwise.active._kinds import Pair as Question
+from linkwise.active._kinds import Grid, Merge, Prices, Question, Which
 from linkwise.active._language_model import LanguageModel
 from linkwise.active._log import LogError
 from linkwise.active._oracles import OracleError, Truth, run

@@ -11,7 +11,7 @@ from linkwise.active._beliefs import beliefs_of, p_of, unproved, worth_again
 from linkwise.active._corrections import with_merges
 from linkwise.active._features import are_embeddings
 from linkwise.active._fitter import Fitter
-from linkwise.active._kinds import Pair as Question
+from linkwise.active._kinds import Question
 from linkwise.active._log import digest_of
 from linkwise.active._record import Record
 from linkwise.active._state import State, pair

@@ -52,7 +52,7 @@ class Prices:
         return cls(**given)
 
 
-class Pair(NamedTuple):
+class Question(NamedTuple):
     """Two rows of which a person may know whether they belong together."""
 
     i: int
@@ -137,7 +137,12 @@ class Merge(NamedTuple):
         return prices.merge
 
 
-KINDS: dict[str, type] = {"pair": Pair, "which": Which, "grid": Grid, "merge": Merge}
+KINDS: dict[str, type] = {
+    "pair": Question,
+    "which": Which,
+    "grid": Grid,
+    "merge": Merge,
+}
 
 
 def kinds_of(questions: Any) -> tuple[str, ...]:

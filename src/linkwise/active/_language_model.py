@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwise.active._kinds import Grid, Merge, Pair
+from linkwise.active._kinds import Grid, Merge, Question
 from linkwise.active._oracles import OracleError
 
 _PROMPT = (
@@ -105,7 +105,7 @@ class LanguageModel:
 
     def answer(self, question: Any) -> Any:
         """Return what the model says to a question of any kind."""
-        if isinstance(question, Pair):
+        if isinstance(question, Question):
             return self(question.i, question.j)
         if isinstance(question, Merge):
             prompt = _MERGE.format(

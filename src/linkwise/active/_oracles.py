@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwise.active._kinds import Grid, Merge, Pair, Prices, Which
+from linkwise.active._kinds import Grid, Merge, Prices, Question, Which
 from linkwise.active._session import Conflict, Session
 from linkwise.active._state import MEANING
 
@@ -47,7 +47,7 @@ class Truth:
         A group means what most of the rows are by which it is shown. Of a grid, each
         row is drawn by itself whether it is wrong.
         """
-        if isinstance(question, Pair):
+        if isinstance(question, Question):
             return self(question.i, question.j)
         if self._rng.random() < self.unsure:
             return "unsure"
@@ -222,8 +222,8 @@ def answer_to(oracle: Any, question: Any) -> Any:
     """Return what an oracle says to a question of any kind."""
     if hasattr(oracle, "answer"):
         found = oracle.answer(question)
-        return _checked(found) if isinstance(question, Pair) else found
-    if isinstance(question, Pair):
+        return _checked(found) if isinstance(question, Question) else found
+    if isinstance(question, Question):
         return _checked(oracle(question.i, question.j))
     if isinstance(question, Merge):
         return _checked(oracle(question.left[0], question.right[0]))

@@ -21,8 +21,7 @@ from linkwise.active._fitting import Fitting
 from linkwise.active._group_answers import GroupDesk
 from linkwise.active._group_asker import measured_prices
 from linkwise.active._history import history_of
-from linkwise.active._kinds import Grid, Merge, Prices, Which, kinds_of
-from linkwise.active._kinds import Pair as Question
+from linkwise.active._kinds import Grid, Merge, Prices, Question, Which, kinds_of
 from linkwise.active._log import Log, LogError
 from linkwise.active._naming import Naming
 from linkwise.active._people import Agreement, agreement_of, answers_of
