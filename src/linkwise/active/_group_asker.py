@@ -2,13 +2,13 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.active._chooser import Choice, Chooser, neighbours
@@ -38,6 +38,17 @@ _WORKING_ROWS = 4_000
 _N_INIT = 3
 # Answers from which on the time that a kind takes is a person's own.
 _N_MEASURED = 20
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return what knows the libraries of this process: looking for them is slow."""
+    return ThreadpoolController()
+
+
+def one_thread() -> Any:
+    """Let numpy use one thread in a block: sums are the same bit for bit."""
+    return _controller().limit(limits=1)
 
 
 class Working(NamedTuple):
@@ -79,7 +90,7 @@ class GroupAsker:
         """All rows as they are compared: of length 1 for embeddings and texts."""
         if not self.are_texts:
             return np.asarray(self.fitter.features, dtype=np.float32)
-        with threadpool_limits(1):
+        with one_thread():
             parts = [self._part(view) for view in self._views]
         return parts[0] if len(parts) == 1 else unit(np.hstack(parts))
 
@@ -123,7 +134,7 @@ class GroupAsker:
         points = self.points[rows]
         is_askable = np.isin(rows, self.fitter.rows)
         k = n_start_clusters(len(rows), self.fitter.n_clusters)
-        with threadpool_limits(1):
+        with one_thread():
             model = KMeans(k, n_init=_N_INIT, random_state=self.seed).fit(points)
             near = neighbours(points)
         _, labels = np.unique(model.labels_, return_inverse=True)
@@ -162,7 +173,7 @@ class GroupAsker:
             return self._seen[1]
         working = self.working
         votes = with_pairs(state)
-        with threadpool_limits(1):
+        with one_thread():
             ballot = ballot_of(votes, working.place_of, len(working.rows))
             opinions = self._opinions(state)
             moment = Moment(opinions, ballot, opinions.opinion(ballot))
@@ -198,7 +209,7 @@ class GroupAsker:
         key = (self.record.revision, id(self.fitter.last_committee))
         if self._labels is None or self._labels[0] != key:
             moment = self.moment(self.record.state)
-            with threadpool_limits(1):
+            with one_thread():
                 found = moment.opinions.labels(moment.ballot)
             votes = with_pairs(self.record.state)
             for row in votes.of:
@@ -212,7 +223,7 @@ class GroupAsker:
     def labels_at(self, n_events: int) -> IntArray:
         """Return the cluster of each row after so many events."""
         moment = self.moment(self.record.state_at(n_events))
-        with threadpool_limits(1):
+        with one_thread():
             return moment.opinions.labels(moment.ballot)
 
     def doubt(self) -> FloatArray:

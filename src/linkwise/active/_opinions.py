@@ -1,7 +1,7 @@
 """Where rows belong by votes and by what rows look like."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -96,6 +96,7 @@ class MixtureOpinions:
     n_clusters: int | None
     everything: FloatArray | None = None  # all rows, if they are more
     rows: IntArray | None = None  # numbers of the working rows among them
+    _fits: list[tuple[Ballot, Mixture, list[int]]] = field(default_factory=list)
 
     def opinion(self, ballot: Ballot) -> Opinion:
         """Return what is thought of the working rows."""
@@ -126,7 +127,9 @@ class MixtureOpinions:
         return np.asarray(np.array(ids)[found])
 
     def fit(self, ballot: Ballot) -> tuple[Mixture, list[int]]:
-        """Return the mixture and the ids of its components."""
+        """Return the mixture and the ids of its components, found once."""
+        if self._fits and self._fits[-1][0] is ballot:
+            return self._fits[-1][1:]
         centres, ids = self._centres(ballot)
         rows = np.flatnonzero(ballot.votes.any(axis=1))
         bias = self._bias(ballot, len(ids))
@@ -137,6 +140,7 @@ class MixtureOpinions:
             is_sure=(ballot.home[rows] >= 0).astype(np.float32),
             settings=_STEPS,
         )
+        self._fits[:] = [(ballot, mixture, ids)]
         return mixture, ids
 
     def _with_logistic(self, mixture: Mixture, ballot: Ballot) -> Mixture:
