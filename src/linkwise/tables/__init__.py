@@ -14,6 +14,7 @@ from linkwise.tables._pipeline import TablePipeline, table_pipeline
 from linkwise.tables._preparation import TablePreparation, ViewNote
 from linkwise.tables._text_rows import EncoderNote
 from linkwise.tables._traits import cluster_traits
+from linkwise.tables._words import TextTerms, cluster_words, words_text
 
 __all__ = [
     "KINDS",
@@ -23,11 +24,14 @@ __all__ = [
     "Reading",
     "TablePipeline",
     "TablePreparation",
+    "TextTerms",
     "ViewNote",
     "cluster_traits",
+    "cluster_words",
     "is_bundled_there",
     "is_id_like",
     "note_of",
     "table_pipeline",
     "with_gaps",
+    "words_text",
 ]
