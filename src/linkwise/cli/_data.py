@@ -74,6 +74,8 @@ class Table:
     other_sheets: Sequence[str] = ()
     # Where the first row of data stands in the sheet of an Excel file.
     first_row: int | None = None
+    # Whether the rows are the pictures of a folder, and their names the ids.
+    has_pictures: bool = False
 
     @property
     def n_rows(self) -> int:

@@ -115,7 +115,7 @@ DataFile = Annotated[
         metavar="DATA",
         callback=file_or_stdin,
         help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .xlsx, .parquet, "
-        ".npy, or - for a CSV or TSV table from standard input.",
+        ".npy, a folder of pictures, or - for a CSV or TSV table from standard input.",
         show_default=False,
     ),
 ]

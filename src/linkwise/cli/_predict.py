@@ -18,13 +18,14 @@ from linkwise.cli._data import (
 )
 from linkwise.cli._embeddings import embeddings_file, with_embeddings
 from linkwise.cli._errors import BadInputError
-from linkwise.cli._inputs import refuse_idle
+from linkwise.cli._inputs import read_rows, refuse_id_column, refuse_idle
 from linkwise.cli._outputs import (
     check_labels_path,
     check_outputs,
     labels_writer,
     write_all,
 )
+from linkwise.cli._pictures import described, is_fitted_on_pictures
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
@@ -50,6 +51,8 @@ def run_predict(
     check_outputs([out], [model_path, data, *embeddings_file(embeddings)])
     with screen.notes_of_warnings():
         preparation, model = load_model(model_path, encoder)
+    if data.is_dir() and embeddings is None:
+        refuse_id_column(data, id_column)
     table = read_as_fitted(preparation, data, id_column, written, screen)
     table, features, unread = rows_for(
         preparation, model, model_path, table, dropped, embeddings, screen
@@ -93,8 +96,8 @@ def read_as_fitted(
     screen: Screen,
 ) -> Table:
     """Return a table with its columns read as those that a model was fitted on."""
-    if preparation is None:
-        return read_table(path, id_column, written, screen)
+    if preparation is None or path.is_dir():
+        return read_rows(path, id_column, written, screen)
     # Plain numbers are read by pandas, texts by the preparation; so are other numbers,
     # unless a person says how they are written in this file.
     as_text = [
@@ -136,6 +139,8 @@ def rows_for(
                 "numbers: give embeddings of the same kind."
             )
         return FittedRows(table, found.values, [])
+    if table.has_pictures:
+        return _pictures_for(model, path, table, dropped, screen)
     if preparation is None:
         columns = _columns_of(model, path, table, dropped, screen)
         chosen = chosen_columns(table, Wishes(columns, dropped))
@@ -153,6 +158,19 @@ def rows_for(
             unread += warning.message.columns
             screen.note(f"{table.path}: {warning.message}.")
     return FittedRows(table, features, unread)
+
+
+def _pictures_for(
+    model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
+) -> FittedRows:
+    """Return the pictures of a folder for a model."""
+    if not is_fitted_on_pictures(model):
+        raise BadInputError(
+            f"{table.path} is a folder of pictures, and {path} was not fitted on "
+            "pictures by their colours and edges. If it was on embeddings of them: "
+            "--embeddings FILE."
+        )
+    return FittedRows(*described(table, Wishes(dropped=dropped), screen))
 
 
 def _refuse_named(preparation: TablePreparation | None, model: Any, path: Path) -> None:
@@ -206,6 +224,10 @@ def _columns_of(
     model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
 ) -> list[str]:
     """Return the columns of the data that the model takes, in its order."""
+    if is_fitted_on_pictures(model):
+        raise BadInputError(
+            f"{path} was fitted on pictures; {table.path} is no folder of them."
+        )
     available = [str(name) for name in table.frame.columns]
     names = getattr(model, "feature_names_in_", None)
     if names is None or not table.has_names:

@@ -8,6 +8,7 @@ from typing import Any
 import linkwise
 from linkwise.cli._data import Table
 from linkwise.cli._embeddings import embeddings_file
+from linkwise.cli._inputs import refuse_id_column
 from linkwise.cli._outputs import (
     bytes_writer,
     check_outputs,
@@ -45,6 +46,8 @@ def run_report(job: ReportJob, screen: Screen) -> None:
     check_outputs([job.out], [path for path in inputs if path is not None])
     with screen.notes_of_warnings():
         preparation, model = load_model(job.model, job.encoder)
+    if job.data.is_dir() and job.embeddings is None:
+        refuse_id_column(job.data, job.id_column)
     table = read_as_fitted(preparation, job.data, job.id_column, job.written, screen)
     table, features, _ = rows_for(
         preparation, model, job.model, table, job.dropped, job.embeddings, screen

@@ -47,6 +47,8 @@ class Opened(NamedTuple):
 
 def beside(data: Path, ending: str) -> Path:
     """Return a file beside the data that is named after them."""
+    if data.is_dir():
+        return data.resolve().with_name(data.resolve().name + ending)
     stem = data.with_suffix("")
     return stem.with_name(stem.name + ending)
 
