@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from linkwise._typing import FloatArray
+from linkwise._typing import FloatArray, IntArray
 from linkwise.tables._columns import Reading, reading_of, texts_of
 
 # Rows whose words are counted, at the most, and letters of each.
@@ -122,6 +122,12 @@ class TextTerms:
             return
         self.has = csr_array(has, dtype=np.float64)
         self.names = counter.get_feature_names_out().tolist()
+        places = {name: place for place, name in enumerate(self.names)}
+        ends = [(name.split()[0], name.split()[-1]) for name in self.names]
+        # Places of the first and the last word of each term; its own if there is none.
+        self._ends = np.array(
+            [[places.get(word, own) for word in ends[own]] for own in range(len(ends))]
+        )
 
     def words(self, labels: Any, n_words: int = 3) -> dict[int, list[str]]:
         """Return the most telling terms of each cluster, the best first."""
@@ -141,7 +147,7 @@ class TextTerms:
         member = csr_array((np.ones(len(rows)), (at, rows)), shape=shape)
         sizes = np.bincount(at, minlength=len(clusters)).astype(np.float64)
         inside = np.asarray((member @ self.has).todense())
-        scores = _scores(inside, sizes)
+        scores = _scores(inside, sizes, self._ends)
         return {
             int(cluster): self._chosen(own, score, n_words)
             for cluster, own, score in zip(clusters, inside, scores, strict=True)
@@ -171,15 +177,23 @@ class TextTerms:
         return chosen
 
     def _longer(self, places: Any) -> dict[str, list[int]]:
-        """Return for each word the longer terms with it, the shortest first."""
+        """Return for each term the longer ones that hold it, the shortest first."""
         found: dict[str, list[int]] = {}
         for place in places:
             words = self.names[place].split()
-            for word in set(words) if len(words) > 1 else ():
-                found.setdefault(word, []).append(int(place))
+            for part in set(_parts(words)):
+                found.setdefault(part, []).append(int(place))
         for own in found.values():
             own.sort(key=lambda place: len(self.names[place].split()))
         return found
+
+
+def _parts(words: list[str]) -> Iterator[str]:
+    """Yield all shorter runs of some words."""
+    for first in range(len(words)):
+        for last in range(first + 1, len(words) + 1):
+            if last - first < len(words):
+                yield " ".join(words[first:last])
 
 
 def _stems(term: str) -> set[str]:
@@ -200,23 +214,25 @@ def _joined(texts: Any, kinds: Mapping[str, "str | Reading"] | None) -> list[str
     return found.tolist()
 
 
-def _scores(inside: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return what terms are worth for clusters, 0 where they do not set them apart."""
+def _scores(inside: FloatArray, sizes: FloatArray, ends: IntArray) -> FloatArray:
+    """Return what terms are worth for clusters, 0 where they do not set them apart.
+
+    ``inside`` has the rows of each cluster with each term, ``ends`` the places of the
+    first and the last word of a term.
+    """
     total, n_rows = inside.sum(axis=0), sizes.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        here = inside / sizes[:, None]
-        elsewhere = (total - inside) / (n_rows - sizes)[:, None]
-    here, elsewhere = np.nan_to_num(here), np.nan_to_num(elsewhere)
+        here = np.nan_to_num(inside / sizes[:, None])
+        elsewhere = np.nan_to_num((total - inside) / (n_rows - sizes)[:, None])
     # Class-based TF-IDF: frequency in the class, times the log of how rare it is among
     # classes of the mean size.
     rarity = np.log1p(n_rows / len(sizes) / np.maximum(total, 1.0))
-    scores = here * rarity
     overall = total / n_rows
     is_apart = here >= _LEAST_LIFT * overall
-    is_own = here >= _OWN * elsewhere
-    is_often = overall > _TOO_OFTEN
     is_seldom = inside < np.minimum(2.0, sizes)[:, None]
-    return np.where(is_apart & ~is_seldom & (is_own | ~is_often), scores, 0.0)
+    says_nothing = (overall > _TOO_OFTEN) & (here < _OWN * elsewhere)
+    says_nothing = says_nothing[:, ends].any(axis=2)
+    return np.where(is_apart & ~is_seldom & ~says_nothing, here * rarity, 0.0)
 
 
 def _analyzed(text: str) -> Iterator[str]:
