@@ -10,7 +10,7 @@ without ``linkwise[text]`` gets.
 in three classes, beside four columns that say nothing, and compares all columns as
 views, the text alone, and all columns as one matrix.
 
-``python benchmarks/text_tables.py many`` times 100,000 short texts and tells the memory.
+``python benchmarks/text_tables.py many`` times 100,000 short texts and their memory.
 ``python benchmarks/text_tables.py words`` prints the words of the classes.
 """
 
