@@ -211,3 +211,43 @@ def test_files_beside_a_folder_have_its_whole_name(tmp_path, monkeypatch):
     assert beside(tmp_path / "my.photos", ".x") == tmp_path / "my.photos.x"
     monkeypatch.chdir(tmp_path / "my.photos")
     assert beside(Path("."), ".x") == tmp_path / "my.photos.x"
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """Take what the page would show in the place of serving it."""
+    shown = []
+    monkeypatch.setattr(
+        "linkwise.cli._label.serve_page", lambda opened, rows, *_: shown.append(rows)
+    )
+    return shown
+
+
+def test_the_page_shows_the_pictures_of_a_folder(linkwise, shapes, page):
+    linkwise.ok("label", "shapes", "-k", 3, *FEW)
+    (rows,) = page
+    assert len(rows) == 45 and rows.shown(1)["id"] == "s01.jpg"
+    assert rows.shown(1)["picture"] and rows.columns == ["brightness", "colour"]
+    assert rows.pictures(1).content == Path("shapes/s01.jpg").read_bytes()
+    assert all(rows.pictures(row) is not None for row in range(45))
+
+
+@pytest.mark.parametrize(
+    "ids, said",
+    [
+        (["s00", "s01.jpg", "s02.png"], None),
+        (["s00", "x", "s02"], "2 of 3 pictures found."),
+        (["x", "y", "z"], "0 of 3 pictures found. A cell of each row, or its id, such"),
+    ],
+)
+def test_how_many_pictures_of_a_table_are_found_is_said(
+    linkwise, shapes, page, ids, said
+):
+    pd.DataFrame({"key": ids, "a": [1, 2, 9]}).to_csv("table.csv", index=False)
+    done = linkwise.ok(
+        "label", "table.csv", "--id-column", "key", "--images", "shapes", *FEW
+    )
+    assert ("pictures found" in done.stderr) == (said is not None)
+    assert said is None or said in done.stderr
+    found = [page[0].pictures(row) is not None for row in range(3)]
+    assert found == [name.startswith("s") for name in ids]

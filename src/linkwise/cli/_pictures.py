@@ -1,6 +1,5 @@
 """A folder of pictures as a table: one row for each file."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,12 @@ from linkwise.cli._data import Table, Wishes
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._screen import Screen, counted, listed
 from linkwise.cli._text_files import TextOptions
-from linkwise.tables._pictures import (
+from linkwise.tables import (
     PICTURE_ENDINGS,
-    Unread,
+    UnreadPicture,
     describe_pictures,
     picture_columns,
+    picture_finder,
 )
 
 # Pictures that could not be read and are named.
@@ -70,7 +70,7 @@ class PictureRows(NamedTuple):
 
     table: Table  # as people see them
     rows: pd.DataFrame  # their descriptions
-    unread: list[Unread]  # the others
+    unread: list[UnreadPicture]  # the others
 
 
 def described(table: Table, wishes: Wishes, screen: Screen) -> PictureRows:
@@ -115,7 +115,9 @@ def _refuse_columns(table: Table, wishes: Wishes) -> None:
             )
 
 
-def _inside(folder: Path, names: Sequence[str]) -> tuple[list[str], list[Unread]]:
+def _inside(
+    folder: Path, names: Sequence[str]
+) -> tuple[list[str], list[UnreadPicture]]:
     """Return the names that stay inside the folder, and the links that leave it."""
     root = folder.resolve()
     inside, outside = [], []
@@ -123,12 +125,12 @@ def _inside(folder: Path, names: Sequence[str]) -> tuple[list[str], list[Unread]
         if (folder / name).resolve().is_relative_to(root):
             inside.append(name)
         else:
-            outside.append(Unread(name, "a link that leads out of the folder"))
+            outside.append(UnreadPicture(name, "a link that leads out of the folder"))
     return inside, outside
 
 
 def _tell(
-    table: Table, n_read: int, unread: list[Unread], strict: bool, screen: Screen
+    table: Table, n_read: int, unread: list[UnreadPicture], strict: bool, screen: Screen
 ) -> None:
     """Say how many pictures were read, and which were not."""
     if not unread:
@@ -157,23 +159,12 @@ def finder(table: Table) -> Callable[[str], str]:
     A name may lack the ending, if only one picture is called so, and may begin with
     the folder. Other names are returned as they are.
     """
-    known = {str(name) for name in table.ids or ()}
-    bare = Counter(_bare(name) for name in known)
-    whole = {_bare(name): name for name in known if bare[_bare(name)] == 1}
+    known = picture_finder(map(str, table.ids or ()))
     starts = {f"{table.path.as_posix()}/", f"{table.path.resolve().name}/"}
 
     def find(name: str) -> str:
-        name = name.replace("\\", "/")
-        tries = [name, *(name.removeprefix(start) for start in starts)]
-        for each in tries:
-            if each in known:
-                return each
-        return next((whole[_bare(e)] for e in tries if _bare(e) in whole), name)
+        plain = name.replace("\\", "/")
+        tries = [plain, *(plain.removeprefix(start) for start in sorted(starts))]
+        return next(filter(None, map(known, tries)), name)
 
     return find
-
-
-def _bare(name: str) -> str:
-    """Return a name without the ending of a picture."""
-    stem, mark, ending = name.rpartition(".")
-    return stem if f"{mark}{ending}".lower() in PICTURE_ENDINGS else name

@@ -6,7 +6,8 @@ nothing is learnt, so a picture has the same row in whatever company.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ _GREY = 0.04  # colours weaker than this are none
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
-class Unread(NamedTuple):
+class UnreadPicture(NamedTuple):
     """A picture that could not be read."""
 
     name: str
@@ -52,6 +53,30 @@ class Unread(NamedTuple):
 
 class UnreadableError(ValueError):
     """A file that is no picture, or none that is read; the text says why."""
+
+
+def picture_finder(names: Iterable[str]) -> Callable[[str], str | None]:
+    """Return a function that finds a picture by its name, with or without the ending.
+
+    Without it, only if no other picture is called so. None is returned for others.
+
+    Examples
+    --------
+    >>> find = picture_finder(["a.png", "b.JPG", "b.png", "notes.txt"])
+    >>> find("a"), find("a.png"), find("a.jpg"), find("b"), find("notes")
+    ('a.png', 'a.png', 'a.png', None, None)
+    """
+    known = set(names)
+    pictures = [name for name in known if _bare(name) != name]
+    times = Counter(map(_bare, pictures))
+    whole = {_bare(name): name for name in pictures if times[_bare(name)] == 1}
+    return lambda name: name if name in known else whole.get(_bare(name))
+
+
+def _bare(name: str) -> str:
+    """Return a name without the ending of a picture."""
+    stem, mark, ending = name.rpartition(".")
+    return stem if f"{mark}{ending}".lower() in PICTURE_ENDINGS else name
 
 
 def read_picture(path: str | Path, side: int | None = None) -> Any:
@@ -237,7 +262,8 @@ def picture_looks(image: Any) -> Looks:
     red, green, blue = pixels.T
     hue = np.arctan2(np.sqrt(3) * (green - blue), 2 * red - green - blue)
     sixth = np.rint(hue / (np.pi / 3)).astype(np.intp) % len(_HUES)
-    shares = np.bincount(sixth, strength, minlength=len(_HUES))
+    # Squares: a thing in strong colours counts more than its pale ground.
+    shares = np.bincount(sixth, strength**2, minlength=len(_HUES))
     return Looks(brightness, _HUES[int(shares.argmax())])
 
 
@@ -247,7 +273,7 @@ class Described(NamedTuple):
     rows: FloatArray  # (n_read, n_numbers), float32
     places: list[int]  # of the pictures that were read
     looks: list[Looks]
-    unread: list[Unread]
+    unread: list[UnreadPicture]
 
 
 def describe_pictures(
@@ -267,7 +293,7 @@ def describe_pictures(
             looks.append(picture_looks(image))
             places.append(place)
         except UnreadableError as error:
-            unread.append(Unread(name, str(error)))
+            unread.append(UnreadPicture(name, str(error)))
         if progress is not None:
             progress(place + 1, len(paths))
     shape = (len(rows), len(picture_columns()))
