@@ -19,7 +19,6 @@ from sklearn.metrics import adjusted_rand_score
 from linkwise import KernelCSC
 from linkwise.experiments import dataset_size, paper_datasets
 
-
 N_TRIALS = 4
 
 
