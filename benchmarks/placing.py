@@ -176,7 +176,7 @@ LEARNT = {
     "60 trees": {"n_trees": 60},
     "least rows 0": {"least_rows": 0.0},
     "forests only": {"least_for_ridge": 10**9},
-    "always both": {"clearly": 0.0},
+    "always both": {"clearly": 1e-9},
     "ridge from 20 rows": {"least_for_ridge": 20},
 }
 # What changes if a part of the rule that was learnt is left out.
