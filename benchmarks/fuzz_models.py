@@ -65,7 +65,7 @@ def rows() -> dict[str, object]:
     sparse = csr_array(np.where(wide > 0.5, wide, 0.0))
     names = ["default", "forest", "diffusion", "landmarks", "far", "single"]
     found = dict.fromkeys([*names, "mahalanobis"], X)
-    return {**found, "sparse": sparse, "table": table}
+    return {**found, "sparse": sparse, "table": table, "meaning": table}
 
 
 def models(names: list[str]) -> dict[str, tuple[bytes, np.ndarray]]:
@@ -80,14 +80,14 @@ def models(names: list[str]) -> dict[str, tuple[bytes, np.ndarray]]:
         "sparse": KernelCSC(3, **few),
         "single": SingleKernelCSC(3, random_state=0),
         "mahalanobis": MahalanobisCSC(3, **few),
-        "table": table_pipeline(KernelCSC(3, **few)),
+        "table": table_pipeline(KernelCSC(3, **few), encoder="tfidf"),
+        "meaning": table_pipeline(KernelCSC(3, **few), encoder="wordllama"),
     }
     pairs, found = Constraints.sample(Y, 60, random_state=0), {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names or clusterers:
             model, X = clusterers[name], rows()[name]
-            pairs_for = "cluster__constraints" if name == "table" else "constraints"
-            model.fit(X, **{pairs_for: pairs})
+            model.fit(X, constraints=pairs)
             save(model, Path(folder) / name)
             found[name] = (Path(folder) / name).read_bytes(), model.predict(X)
     return found

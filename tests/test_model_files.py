@@ -91,18 +91,77 @@ def test_the_same_model_comes_back(model, rows, tmp_path):
     assert os.listdir(tmp_path) == ["model"]
 
 
-def test_the_preparation_of_a_table_comes_back(tmp_path):
+def made_table():
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     table["plan"] = np.array(["x", "y", None, "z"], dtype=object)[np.arange(60) % 4]
     table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * Y, unit="D")
     table["note"] = [f"row {i} of the class {c}" for i, c in enumerate(Y)]
-    model = table_pipeline(KernelCSC(3, **FEW)).fit(table, cluster__constraints=PAIRS)
+    return table
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"encoder": "tfidf"},
+        {"views": False},
+        {"views": False, "encoder": "tfidf"},
+    ],
+)
+def test_the_preparation_of_a_table_comes_back(options, tmp_path):
+    table = made_table()
+    model = table_pipeline(KernelCSC(3, **FEW), **options).fit(table, constraints=PAIRS)
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
-    new = table.assign(plan=[None, "new"] * 30)
+    new = table.assign(plan=[None, "new"] * 30, note=["the class 2", None] * 30)
     with pytest.warns(TableWarning, match="plan: 30 values not seen at fit"):
         assert_array_equal(again.predict(new), model.predict(new))
     assert again["table"].columns_ == model["table"].columns_
+    assert again["table"].views_ == model["table"].views_
+    assert again["table"].encoder_ == model["table"].encoder_
+    assert_array_equal(again.labels_, model.labels_)
+
+
+class OwnEncoder:
+    def encode(self, texts):
+        return [[len(text), text.count("e"), text.count("0"), 1.0] for text in texts]
+
+
+class OtherEncoder:
+    def encode(self, texts):
+        return [[1.0, len(text)] for text in texts]
+
+
+def test_an_encoder_of_ones_own_is_given_again(tmp_path):
+    table, path = made_table(), tmp_path / "model"
+    model = table_pipeline(KernelCSC(3, **FEW), encoder=OwnEncoder())
+    save(model.fit(table, constraints=PAIRS), path)
+    with pytest.raises(ModelFileError, match=r"OwnEncoder.*load\(path, encoder=\.\.\."):
+        load(path)
+    with pytest.raises(ModelFileError, match="OtherEncoder makes other rows"):
+        load(path, encoder=OtherEncoder())
+    again = load(path, encoder=OwnEncoder())
+    assert_array_equal(again.predict(table), model.predict(table))
+    assert isinstance(model["table"].encoder, OwnEncoder)  # as it was before
+
+
+def test_no_file_decides_which_models_are_loaded(tmp_path, monkeypatch):
+    table, path = made_table(), tmp_path / "model"
+    model = table_pipeline(KernelCSC(3, **FEW), encoder=OwnEncoder())
+    model.fit(table, constraints=PAIRS)
+    texts = model["table"]._texts
+    monkeypatch.setattr(
+        texts, "note", texts.note._replace(name="model2vec:a/b", is_own=False)
+    )
+    save(model, path)
+    with pytest.raises(ModelFileError, match="--encoder model2vec:a/b"):
+        load(path)
+
+
+def test_models_without_texts_take_no_encoder(tmp_path):
+    save(KernelCSC(3, **FEW).fit(X, constraints=PAIRS), tmp_path / "model")
+    with pytest.raises(ModelFileError, match="the model takes no tables"):
+        load(tmp_path / "model", encoder="tfidf")
 
 
 def test_a_model_that_cannot_predict_comes_back(tmp_path):
@@ -146,10 +205,7 @@ assert all(kinds), kinds
 
 def test_models_of_tables_of_pyarrow_are_read_without_it(tmp_path):
     pytest.importorskip("pyarrow")
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    table["plan"] = np.array(["x", "y", None, "z"], dtype=object)[np.arange(60) % 4]
-    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * Y, unit="D")
-    table["note"] = [f"row {i} of the class {c}" for i, c in enumerate(Y)]
+    table = made_table()
     tables = [
         table.astype({"plan": "string[pyarrow]", "note": "string[pyarrow]"}),
         table.astype({"plan": "str", "note": "str"}),
@@ -370,7 +426,8 @@ def good():
     """The files of models with trees, sparse matrices and tables inside."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return FUZZ.models(["forest", "diffusion", "sparse", "table", "mahalanobis"])
+        names = ["forest", "diffusion", "sparse", "table", "meaning", "mahalanobis"]
+        return FUZZ.models(names)
 
 
 @pytest.fixture(scope="module")
@@ -490,6 +547,9 @@ class TestCrafted:
             ("table", "n_jobs", 500, "other settings"),
             ("table", "token_pattern", "(a+)+$", "words"),
             ("table", "memory", "here", "no model"),
+            ("table", "probe", 3, "not known again"),
+            ("meaning", "probe", None, "not known again"),
+            ("meaning", "filling", 5, "rows of gaps"),
         ],
     )
     def test_numbers_that_do_not_fit(self, good, refuse, model, name, value, match):
@@ -499,8 +559,9 @@ class TestCrafted:
         def change(node):
             content = node.get("content")
             if isinstance(content, dict) and "vocabulary_" in content:
-                words = content["vocabulary_"]["content"]
-                next(iter(words.values()))["content"] = "2000000000"
+                words = content["vocabulary_"]["content"].values()
+                # Small numbers are one object, here and as other settings.
+                next(iter(words)).update({"__id__": 7, "content": "2000000000"})
 
         data = self.with_schema(good["table"][0], change)
         refuse(data, "a word has no column")

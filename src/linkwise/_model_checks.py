@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
+from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
@@ -29,11 +30,29 @@ from linkwise.kernels import (
     need,
     need_type,
 )
-from linkwise.tables import ColumnNote, Reading, TablePreparation
+from linkwise.tables import (
+    ColumnNote,
+    EncoderNote,
+    Reading,
+    TablePreparation,
+    ViewNote,
+)
+from linkwise.tables._plain_columns import PlainColumns
+from linkwise.tables._text_columns import TextColumns
+from linkwise.tables._text_views import MeaningView, WordView
 
 # Sparse rows count them in 32 bits.
 _MAX_COLUMNS = 2**31 - 1
-_ANALYZERS = ("char", "char_wb", "word")
+_ANALYZERS = ("char", "word")
+# Settings of the vectoriser that do not matter, or that a row of a table tries.
+_FREE = (
+    "analyzer",
+    "dtype",
+    "max_features",
+    "min_df",
+    "ngram_range",
+    "sublinear_tf",
+)
 # Elements of the state of numpy's Mersenne Twister.
 _TWISTER_SIZE = 624
 
@@ -55,7 +74,7 @@ def check_model(own: Any, preparation: TablePreparation | None) -> None:
     if not isinstance(own, MahalanobisCSC):  # of which nothing is left to try
         _try(own, sizes, n_clusters)
     if preparation is not None:
-        _check_preparation(preparation, *sizes)
+        _check_preparation(preparation, sizes)
 
 
 def _check_metric(own: Any, n_features: int) -> int:
@@ -205,8 +224,17 @@ def _try(own: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
     kernel = own._kernel
     if any(getattr(entry.kernel, "cross", 0) is None for entry in kernel._entries):
         return  # a Gram matrix without the values of new rows cannot predict
-    is_sparse = any(issparse(points.values) for points in kernel._views.points)
-    rows = [csr_array((1, n)) if is_sparse else np.zeros((1, n)) for n in sizes]
+    sparse = {
+        source
+        for source, points in zip(
+            kernel._views.sources, kernel._views.points, strict=True
+        )
+        if issparse(points.values)
+    }
+    rows = [
+        csr_array((1, n)) if at in sparse else np.zeros((1, n))
+        for at, n in enumerate(sizes)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = own.predict(rows[0] if len(rows) == 1 else rows)
@@ -214,25 +242,28 @@ def _try(own: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
     need(is_label, "a row gets no label")
 
 
-def _check_preparation(preparation: TablePreparation, n_features: int) -> None:
+def _check_preparation(preparation: TablePreparation, sizes: tuple[int, ...]) -> None:
     for part in _parts(preparation, set()):
         need(getattr(part, "n_jobs", None) is None, "columns have other settings")
         if type(part) is OneHotEncoder and hasattr(part, "categories_"):
             _check_categories(part)
         if type(part) is TfidfVectorizer and hasattr(part, "vocabulary_"):
             _check_vocabulary(part)
-        if hasattr(part, "tsvd_"):  # the encoder of a text
-            n_words = len(part.vectorizer_.vocabulary_)
-            check_array(part.tsvd_.components_, (None, n_words), "columns of words")
     for note in preparation.columns_:
         need_type(note, "what is known of a column", ColumnNote)
         need_type(note.reading, "how a column is read", Reading)
         need(note.reading.is_sound, "a column is read in no known way")
-    gaps = [preparation._medians, preparation._filling]
-    n_filled = sum(check_array(values, (None,), "medians")[0] for values in gaps)
-    need(n_filled == n_features, f"{n_filled} columns of {n_features} have medians")
-    for values in (preparation._centre, preparation._scale):
-        check_array(values, (n_features,), "means and scales of columns")
+    widths = _check_texts(preparation._texts)
+    if preparation._plain is not None:
+        _check_plain(preparation._plain)
+    reduced = preparation._reductions
+    need_type(reduced, "the set of texts in few columns", dict)
+    for name, reduction in reduced.items():
+        if reduction is not None:
+            need_type(reduction, "what makes texts a few columns", TruncatedSVD)
+            check_array(reduction.components_, (None, widths[name]), "columns of words")
+    for view in preparation.views_:
+        need_type(view, "what is known of a view", ViewNote)
     names = preparation.feature_names_in_
     empty = pd.DataFrame({name: [None] for name in names}, dtype=object)
     with warnings.catch_warnings():
@@ -241,7 +272,43 @@ def _check_preparation(preparation: TablePreparation, n_features: int) -> None:
             found = preparation.transform(empty)
         except ValueError:
             return  # what is wrong with a row, which people are told when they predict
-    need(found.shape == (1, n_features), "a row of a table gets lost")
+    views = found if isinstance(found, list) else [found]
+    shapes = [view.shape for view in views]
+    need(shapes == [(1, size) for size in sizes], "a row of a table gets lost")
+
+
+def _check_plain(plain: Any) -> None:
+    """Raise unless numbers, dates and categories are scaled as they were."""
+    need_type(plain, "the set of plain columns", PlainColumns)
+    n_features = plain.width
+    check_array(plain._medians, (None,), "medians")
+    check_array(plain._filling, (None,), "medians")
+    n_filled = len(plain._medians) + len(plain._filling)
+    need(n_filled <= n_features, f"{n_filled} columns of {n_features} have medians")
+    for values in (plain._centre, plain._scale):
+        check_array(values, (n_features,), "means and scales of columns")
+
+
+def _check_texts(texts: Any) -> dict[str, int]:
+    """Return how many columns each column of texts becomes."""
+    if texts is None:
+        return {}
+    need_type(texts, "the set of texts", TextColumns)
+    need_type(texts.note, "what is known of the encoder", EncoderNote)
+    need(all(type(part) is str for part in texts.note[:3]), "the encoder has no name")
+    by_words = texts.note.name == "tfidf" and not texts.note.is_own
+    need(by_words == (texts.probe is None), "the encoder is not known again")
+    if texts.probe is not None:
+        check_array(texts.probe, (None, None), "rows of an encoder")
+    for view in texts.views.values():
+        if by_words:
+            need_type(view, "a view of words", WordView)
+            need_type(view.vectorizer, "what counts words", TfidfVectorizer)
+        else:
+            need_type(view, "a view of texts", MeaningView)
+            n_columns = texts.probe.shape[1]
+            check_array(view.filling, (n_columns,), "rows of gaps")
+    return {name: view.width for name, view in texts.views.items()}
 
 
 def _parts(part: Any, seen: set[int]) -> Iterator[Any]:
@@ -279,7 +346,7 @@ def _check_vocabulary(vectorizer: Any) -> None:
     need(sorted(columns) == list(range(len(columns))), "a word has no column")
     check_array(vectorizer.idf_, (len(columns),), "weights of words")
     given = vectorizer.get_params()
-    free = {name: given[name] for name in ("analyzer", "ngram_range")}
+    free = {name: given[name] for name in _FREE}
     is_usual = free["analyzer"] in _ANALYZERS
     is_usual = is_usual and given == TfidfVectorizer(**free).get_params()
     need(is_usual, "words are found in another way")

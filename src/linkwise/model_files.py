@@ -29,7 +29,7 @@ from linkwise.estimators import (
     MahalanobisCSC,
     SingleKernelCSC,
 )
-from linkwise.tables import TablePreparation
+from linkwise.tables import TablePipeline, TablePreparation
 
 _FIRST_LINE = b"linkwise model, format 3\n"
 _EARLIER = (b"linkwise model, format 1\n", b"linkwise model, format 2\n")
@@ -71,7 +71,12 @@ _OWN = {
     ],
     "kernels._views": ["Points", "Raw", "Standardized"],
     "tables._columns": ["ColumnNote", "Reading"],
-    "tables._preparation": ["TablePreparation"],
+    "tables._pipeline": ["TablePipeline"],
+    "tables._plain_columns": ["PlainColumns"],
+    "tables._preparation": ["TablePreparation", "ViewNote"],
+    "tables._text_columns": ["TextColumns"],
+    "tables._text_rows": ["EncoderNote"],
+    "tables._text_views": ["MeaningView", "WordView"],
 }
 _OTHERS = {
     "builtins.tuple",
@@ -128,7 +133,8 @@ class ModelFileError(ValueError):
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file that can be read without running code.
 
-    The file is written as a whole or not at all.
+    The file is written as a whole or not at all. Of an encoder of texts it holds the
+    name, the version and a digest.
 
     Parameters
     ----------
@@ -180,13 +186,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         part.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Any:
     """Return the model of a file that :func:`save` wrote.
 
     Parameters
     ----------
     path : str or path
         The file.
+    encoder : str or object, optional
+        The encoder of texts that the model was fitted with, where it is not one that
+        linkwise brings: no file can name a model that is then loaded.
 
     Returns
     -------
@@ -197,7 +206,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is damaged, was written by another version of linkwise or
-        scikit-learn, holds types that no model has, or is no such file at all.
+        scikit-learn, holds types that no model has, or is no such file at all; or if
+        its encoder is missing, or another one.
     """
     path = Path(path)
     header, content = _read(path)
@@ -212,7 +222,7 @@ def load(path: str | os.PathLike[str]) -> Any:
                 f"{_short(', '.join(sorted(unknown)))}."
             )
         parts = skops.io.loads(content, trusted=sorted(_TRUSTED))
-        return _checked(parts["model"], parts["frames"])
+        model = _checked(parts["model"], parts["frames"])
     except ModelFileError:
         raise
     except ValueError as error:
@@ -220,6 +230,33 @@ def load(path: str | os.PathLike[str]) -> Any:
     except Exception as error:  # whatever an archive made by hand may cause
         kind = type(error).__name__
         raise ModelFileError(f"{path} is damaged: {kind}: {_short(error)}") from error
+    _give_encoder(path, model, encoder)
+    return model
+
+
+def _give_encoder(path: Path, model: Any, encoder: Any) -> None:
+    """Give a model its encoder of texts; raise if it is missing, or another one."""
+    own = model[0] if isinstance(model, Pipeline) else None
+    note = None if own is None else own.encoder_
+    if encoder is not None:
+        try:
+            if own is None:
+                raise ValueError(f"encoder={encoder!r}: the model takes no tables.")
+            own.use_encoder(encoder)
+        except ValueError as error:
+            raise ModelFileError(f"{path}: {_short(error)}") from error
+    elif note is not None and note.is_own:
+        raise ModelFileError(
+            f"{path} was fitted with an encoder of your own, {_short(note)}, which no "
+            "file can hold: give it again, load(path, encoder=...)."
+        )
+    elif note is not None and not note.is_brought:
+        name = _short(note.name)
+        raise ModelFileError(
+            f"{path} was fitted with the encoder {_short(note)}. Name it again, so "
+            f"that no file decides which models are loaded: load(path, encoder="
+            f"{name!r}), or --encoder {name}."
+        )
 
 
 def _checked(model: Any, frames: dict[str, Any]) -> Any:
@@ -233,6 +270,8 @@ def _checked(model: Any, frames: dict[str, Any]) -> Any:
             raise ValueError(f"{_short(name)} is no table of a model.")
         setattr(own, name, pd.DataFrame(columns))
     check_is_fitted(own, "labels_")
+    if model is not own:
+        model[0].encoder = "auto"
     check_model(own, None if model is own else model[0])
     return model
 
@@ -244,7 +283,7 @@ def _short(text: Any) -> str:
 
 def _clusterer(model: Any) -> Any:
     """Return the clusterer of a model or of a pipeline, None if there is none."""
-    if isinstance(model, Pipeline) and len(model) == 2:
+    if type(model) in (Pipeline, TablePipeline) and len(model) == 2:
         is_table = isinstance(model[0], TablePreparation)
         return model[1] if is_table and isinstance(model[1], _MODELS) else None
     return model if isinstance(model, _MODELS) else None
@@ -262,7 +301,10 @@ def _content(model: Any, own: Any) -> bytes:
             delattr(light, name)
     whole = light
     if model is not own:
-        whole = Pipeline([(model.steps[0][0], model[0]), (model.steps[1][0], light)])
+        table = copy.copy(model[0])
+        table.encoder = "auto"  # its note says which it was
+        steps = [(model.steps[0][0], table), (model.steps[1][0], light)]
+        whole = type(model)(steps)
     try:
         content = skops.io.dumps({"model": whole, "frames": frames})
         unknown = check_archive(content, _TRUSTED)

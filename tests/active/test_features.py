@@ -71,3 +71,17 @@ def test_rows_are_found_again_by_what_people_see(tmp_path):
 def test_what_does_not_fit_is_said(more, words):
     with pytest.raises(ValueError, match=words):
         Session(TABLE, model(), **more)
+
+
+def test_views_of_a_table_can_be_asked_about():
+    texts = [["a late parcel", "a wrong invoice", "a broken lamp"][c] for c in CLASSES]
+    table = pd.DataFrame({"text": [f"{t} {i}" for i, t in enumerate(texts)]})
+    table["number"] = CLASSES + np.linspace(0.0, 0.1, 40)
+    session = Session(table, model())
+    assert [view.shape for view in session.X_] == [(40, 256), (40, 1)]
+    spreads = [session.features[:, :256], session.features[:, 256:]]
+    assert [own.var(axis=0).sum() for own in spreads] == pytest.approx([1, 1], rel=1e-3)
+    _, labels = asked(session)
+    assert labels == session.model_.predict(session.X_).tolist()
+    again = Session(session.X_, model())
+    assert again.columns_ == [str(at) for at in range(257)]

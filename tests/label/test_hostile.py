@@ -1,5 +1,6 @@
 """Requests that are not the page's own, and data that are up to something."""
 
+import io
 import json
 import os
 import threading
@@ -7,10 +8,12 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from tests.label.pages import HOST, TOKEN, Page, X
 
+from linkwise.label import FolderPictures
 from linkwise.label._guard import MAX_BODY
-from linkwise.label._rows import MAX_LETTERS, Rows, pictures_in
+from linkwise.label._rows import MAX_LETTERS, Rows
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 SCRIPT = "<script>document.title='bad'</script>"
@@ -304,13 +307,13 @@ class TestPictures:
     def test_what_is_not_a_picture_of_the_folder_is_not_read(self, folder, name):
         absolute = str(folder.parent / "secret.png")
         frame = pd.DataFrame({"photo": [name, absolute]})
-        find = pictures_in(folder, frame, ["x", "y"])
+        find = FolderPictures(folder, frame, ["x", "y"])
         assert find(0) is None and find(1) is None
 
     def test_pictures_are_found_by_cell_or_id(self, folder, make_desk):
         frame = pd.DataFrame({"photo": ["a.png", np.nan, "inside.png"] * 20})
         ids = [f"r{i}" for i in range(60)]
-        find = pictures_in(folder, frame, ids)
+        find = FolderPictures(folder, frame, ids)
         assert find(0).kind == "image/png" and find(1).kind == "image/jpeg"
         assert find(2).content == PNG and find(4) is None
         page = Page(make_desk(frame=frame, pictures=find))
@@ -319,9 +322,18 @@ class TestPictures:
         assert page.get("pictures/4").status_code == 404
         assert page.http.get("/api/pictures/0", headers={"Authorization": ""}).is_error
 
+    def test_what_browsers_do_not_show_is_converted(self, folder):
+        for name, size in (("t.TIFF", (3000, 20)), ("b.bmp", (5, 4))):
+            Image.new("CMYK" if "T" in name else "RGB", size).save(folder / name)
+        find = FolderPictures(folder, pd.DataFrame(index=range(2)), ["t", "b.bmp"])
+        assert find.n_found == 2
+        for row, size in ((0, (1600, 11)), (1, (5, 4))):
+            assert find(row).kind == "image/png"
+            assert Image.open(io.BytesIO(find(row).content)).size == size
+
     def test_a_huge_file_is_none(self, folder):
         with open(folder / "huge.png", "wb") as file:
             file.write(PNG)
             file.truncate(2**30)
         frame = pd.DataFrame({"photo": ["huge.png"]})
-        assert pictures_in(folder, frame, ["x"])(0) is None
+        assert FolderPictures(folder, frame, ["x"])(0) is None

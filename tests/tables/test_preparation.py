@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from linkwise.exceptions import TableWarning
@@ -38,38 +39,54 @@ def tables(draw, least=4):
     )
 
 
-def fitted(table):
+def fitted(table, **options):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TableWarning)
-            preparation = TablePreparation().fit(table)
+            preparation = TablePreparation(**options).fit(table)
     except ValueError as error:  # nothing in it differs
         assert "no column to cluster by" in str(error)
         return None
     return preparation
 
 
+def side_by_side(views):
+    """Return all views as one matrix."""
+    views = views if isinstance(views, list) else [views]
+    return np.hstack([v.toarray() if issparse(v) else v for v in views])
+
+
+any_way = st.sampled_from(
+    [
+        {"encoder": "wordllama"},
+        {"encoder": "tfidf"},
+        {"encoder": "wordllama", "views": False},
+        {"encoder": "tfidf", "views": False},
+    ]
+)
+
+
 class TestInvariants:
     @quick
-    @given(tables())
-    def test_numbers_are_finite_and_the_same_again(self, table):
-        preparation = fitted(table)
+    @given(tables(), any_way)
+    def test_numbers_are_finite_and_the_same_again(self, table, options):
+        preparation = fitted(table, **options)
         if preparation is None:
             return
-        values = preparation.transform(table)
+        values = side_by_side(preparation.transform(table))
         assert np.isfinite(values).all()
-        again = clone(preparation).fit_transform(table)
+        again = side_by_side(clone(preparation).fit_transform(table))
         assert_allclose(again, values, atol=1e-5)
         assert values.shape[1] == len(preparation.get_feature_names_out())
         # Rows do not depend on each other, nor on columns that are not needed.
         needed = [note.name for note in preparation.columns_ if note.is_used]
         alone = preparation.transform(table[needed[::-1]].iloc[1:3])
-        assert_allclose(alone, values[1:3], atol=1e-5)
+        assert_allclose(side_by_side(alone), values[1:3], atol=1e-5)
 
     @quick
-    @given(tables(), tables(least=1))
-    def test_any_other_table_is_taken(self, table, new):
-        preparation = fitted(table)
+    @given(tables(), tables(least=1), any_way)
+    def test_any_other_table_is_taken(self, table, new, options):
+        preparation = fitted(table, **options)
         if preparation is None:
             return
         with warnings.catch_warnings():
@@ -79,9 +96,10 @@ class TestInvariants:
             except ValueError as error:  # nothing in a column can be read
                 assert " values " in str(error) and "At fit it held" in str(error)
             else:
-                assert np.isfinite(values).all()
+                assert np.isfinite(side_by_side(values)).all()
 
-    def test_all_columns_count_alike(self):
+    @pytest.mark.parametrize("encoder", ["tfidf", "wordllama"])
+    def test_all_columns_of_one_matrix_count_alike(self, encoder):
         rng = np.random.default_rng(0)
         table = pd.DataFrame(
             {
@@ -91,7 +109,7 @@ class TestInvariants:
                 "note": [" ".join(rng.choice(list("xyzuvw"), 5)) for _ in range(60)],
             }
         )
-        preparation = TablePreparation()
+        preparation = TablePreparation(encoder=encoder, views=False)
         values = preparation.fit_transform(table)
         names = preparation.get_feature_names_out()
         for column in table.columns:

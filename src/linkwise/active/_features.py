@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length
 
 from linkwise._typing import FloatArray
+from linkwise.doors import is_several
 
 # Columns from which on rows of one length are taken for embeddings.
 _WIDE = 50
@@ -22,7 +24,7 @@ def as_features(
     ``features`` stand in the place of X for the estimator.
     """
     if features is not None:
-        n_rows, n_given = (rows.shape[0] for rows in (X, features))
+        n_rows, n_given = map(_n_rows, (X, features))
         if n_rows != n_given:
             raise ValueError(f"features has {n_given} rows, and X has {n_rows}.")
         if id_column is None:
@@ -35,20 +37,19 @@ def as_features(
         if id_column is not None:
             raise ValueError("Give ids or id_column, not both.")
         given = pd.Series(ids, name="ids")
-        if len(given) != X.shape[0]:
-            raise ValueError(f"ids has {len(given)} entries for {X.shape[0]} rows.")
+        if len(given) != _n_rows(X):
+            raise ValueError(f"ids has {len(given)} entries for {_n_rows(X)} rows.")
         _, X, columns = as_features(X, None)
         return _as_ids(given, "ids"), X, columns
     if not isinstance(X, pd.DataFrame):
         if id_column is not None:
             raise ValueError(f"id_column={id_column!r} needs a data frame.")
-        X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2,
-            input_name="X",
-        )
+        if is_several(X):
+            checked = [_checked(view) for view in X]
+            check_consistent_length(*checked)
+            width = sum(view.shape[1] for view in checked)
+            return np.arange(_n_rows(checked)), checked, list(map(str, range(width)))
+        X = _checked(X)
         return np.arange(X.shape[0]), X, [str(at) for at in range(X.shape[1])]
     if id_column is None:
         ids = np.arange(len(X))
@@ -63,6 +64,28 @@ def as_features(
     from linkwise.tables import TablePreparation
 
     return ids, TablePreparation().fit_transform(X), columns
+
+
+def _checked(X: Any) -> Any:
+    return check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=2,
+        input_name="X",
+    )
+
+
+def _n_rows(X: Any) -> int:
+    return int((X[0] if is_several(X) else X).shape[0])
+
+
+def side_by_side(X: Any) -> Any:
+    """Return several views as one matrix; one as it is."""
+    if not is_several(X):
+        return X
+    is_sparse = any(map(sparse.issparse, X))
+    return sparse.csr_array(sparse.hstack(X)) if is_sparse else np.hstack(X)
 
 
 def _column_of(table: Any, id_column: str) -> "pd.Series[Any]":
@@ -97,7 +120,16 @@ def _as_ids(names: "pd.Series[Any]", what: str) -> Any:
 
 
 def compared(X: Any) -> FloatArray:
-    """Return rows in which near ones are alike: standardised, or of one length."""
+    """Return rows in which near ones are alike: standardised, or of one length.
+
+    Of several views each counts alike.
+    """
+    if is_several(X):
+        views = [compared(view) for view in X]
+        spreads = [float(np.sqrt(view.var(axis=0).sum())) for view in views]
+        return np.hstack(
+            [view / (own or 1.0) for view, own in zip(views, spreads, strict=True)]
+        )
     if sparse.issparse(X):
         from sklearn.decomposition import TruncatedSVD
         from sklearn.preprocessing import normalize
@@ -117,7 +149,9 @@ def compared(X: Any) -> FloatArray:
 
 
 def are_embeddings(X: Any) -> bool:
-    """Tell whether rows are long and of one length, as embeddings are.
+    """Tell whether rows, or a view of them, are long and of one length.
+
+    So are embeddings.
 
     Examples
     --------
@@ -125,6 +159,8 @@ def are_embeddings(X: Any) -> bool:
     >>> are_embeddings(np.eye(60)), are_embeddings(np.eye(10))
     (True, False)
     """
+    if is_several(X):
+        return any(map(are_embeddings, X))
     if sparse.issparse(X) or X.shape[1] < _WIDE:
         return False
     lengths = np.linalg.norm(np.asarray(X, dtype=np.float32), axis=1)

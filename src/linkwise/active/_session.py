@@ -15,7 +15,7 @@ from linkwise.active._answers import Answer
 from linkwise.active._asking import Asker, Question, is_open, strategy_of
 from linkwise.active._committee import last_step
 from linkwise.active._corrections import Clusters, Pairs
-from linkwise.active._features import as_features, compared
+from linkwise.active._features import as_features, compared, side_by_side
 from linkwise.active._fitter import Fitter
 from linkwise.active._fitting import Fitting
 from linkwise.active._history import history_of
@@ -52,7 +52,7 @@ class Session:
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame
+    X : array, sparse matrix, data frame or list of views
         The rows. A data frame may have columns of any kind.
     estimator : estimator
         Clusters the rows, such as ``KernelCSC(5)``; with ``n_clusters="auto"`` there
@@ -131,7 +131,8 @@ class Session:
         self.strategy = strategy_of(strategy, self.X_, n_clusters)
         n_samples = len(self.ids)
         if original is None:
-            original = X if isinstance(X, pd.DataFrame) else self.X_
+            is_table = isinstance(X, pd.DataFrame)
+            original = X if is_table else side_by_side(self.X_)
         elif original.shape[0] != n_samples:
             raise ValueError(
                 f"original has {original.shape[0]} rows, and X has {n_samples}."

@@ -17,8 +17,10 @@ from linkwise.cli._words import (
     columns_values,
     data_sections,
     embeddings_values,
+    encoder_values,
     pairs_line,
     pairs_values,
+    views_values,
 )
 from linkwise.constraints import Constraints, feasibility
 
@@ -45,10 +47,12 @@ def run_check(
         "data": str(data),
         "pairs": str(pairs_path),
         "rows": table.n_rows,
-        "features": features.values.shape[1],
+        "features": features.width,
         "text_file": None if table.text is None else table.text.described(),
         "embeddings": embeddings_values(features.embeddings),
         "columns": columns_values(features.notes),
+        "views": views_values(features.preparation),
+        "encoder": encoder_values(features.preparation),
         "must_links": pairs.n_must_link,
         "cannot_links": pairs.n_cannot_link,
         "components": len(sizes),

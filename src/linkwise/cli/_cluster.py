@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import typer
+from scipy.sparse import issparse
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, row_blocks
+from linkwise.cli._data import Table, Wishes, row_blocks, views_of
 from linkwise.cli._embeddings import embeddings_file
 from linkwise.cli._errors import BadInputError, ContradictionError
 from linkwise.cli._inputs import read_data
@@ -25,21 +26,25 @@ from linkwise.cli._outputs import (
 from linkwise.cli._pairs import contradictions, read_pairs
 from linkwise.cli._report import report_of
 from linkwise.cli._scheduler import scheduler_client
-from linkwise.cli._screen import Screen, Section, counted, listed
+from linkwise.cli._screen import Screen, Section, counted
 from linkwise.cli._text_files import TextOptions
 from linkwise.cli._words import (
     OPTIONS,
     chosen_lines,
     chosen_parts,
+    cluster_lines,
     cluster_sizes,
     columns_values,
     data_sections,
     embeddings_values,
+    encoder_values,
     held_line,
     held_values,
     in_options,
     pairs_line,
     search_line,
+    views_values,
+    words_of_clusters,
 )
 from linkwise.constraints import Constraints, feasibility
 from linkwise.exceptions import (
@@ -88,14 +93,16 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
     inputs = [job.data, job.pairs, *embeddings_file(job.wishes.embeddings)]
     check_outputs([p for p in outputs if p is not None], inputs)
 
-    table, data = read_data(job.data, job.id_column, job.written, job.wishes, screen)
+    # Weights of columns know nothing of views.
+    wishes = job.wishes._replace(views=job.method != "mahalanobis")
+    table, data = read_data(job.data, job.id_column, job.written, wishes, screen)
     features = data.values
     if isinstance(job.n_clusters, int) and job.n_clusters > table.n_rows:
         raise BadInputError(
             f"{job.data} has {counted(table.n_rows, 'row')}, too few for "
             f"--clusters {job.n_clusters}."
         )
-    _refuse_one_point(table, np.asarray(features))
+    _refuse_one_point(table, features)
     pairs = read_pairs(job.pairs, table)
     n_dropped = _n_dropped(pairs, job, table, screen)
 
@@ -132,20 +139,25 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "version": linkwise.__version__,
         "data": str(job.data),
         "rows": table.n_rows,
-        "features": features.shape[1],
+        "features": data.width,
         "text_file": None if table.text is None else table.text.described(),
         "embeddings": embeddings_values(data.embeddings),
         "columns": columns_values(data.notes),
+        "views": views_values(data.preparation),
+        "encoder": encoder_values(data.preparation),
         **held_values(pairs, model.labels_),
         "pairs_dropped": n_dropped,
         "disbelieved": _look_again(model, table),
         "clusters": n_clusters,
         "cluster_sizes": cluster_sizes(model.labels_, n_clusters),
+        "cluster_words": words_of_clusters(
+            table, data.notes, model.labels_, n_clusters
+        ),
         "by_chance": getattr(model, "by_chance_", None),
         "p_value": getattr(model, "p_value_", None),
         "method": job.method,
         "approximation": model.approximation_,
-        "chosen": chosen_parts(model),
+        "chosen": chosen_parts(model, data.preparation),
         "candidates": len(model.history_),
         "stopped_by": model.stopped_by_,
         "seconds_fit": fit_seconds,
@@ -164,9 +176,9 @@ def with_preparation(preparation: Any, model: Any) -> Any:
     """Return a model that takes tables as they are, if they had to be prepared."""
     if preparation is None:
         return model
-    from sklearn.pipeline import Pipeline
+    from linkwise.tables import TablePipeline
 
-    return Pipeline([("table", preparation), ("cluster", model)])
+    return TablePipeline([("table", preparation), ("cluster", model)])
 
 
 def parse_n_clusters(text: str, method: str) -> int | str:
@@ -205,10 +217,17 @@ def _on_conflict(job: ClusterJob) -> str:
 
 
 def _refuse_one_point(table: Table, values: Any) -> None:
-    if len(values) < 2:
+    if table.n_rows < 2:
         raise BadInputError(f"{table.path} has one row; two are the least to cluster.")
-    if all((block == values[0]).all() for block in row_blocks(values)):
+    if all(map(_is_one_point, views_of(values))):
         raise BadInputError(f"{table.path}: all rows are equal, nothing to cluster.")
+
+
+def _is_one_point(view: Any) -> bool:
+    if issparse(view):
+        return (view.max(axis=0) != view.min(axis=0)).nnz == 0
+    values = np.asarray(view)
+    return all((block == values[0]).all() for block in row_blocks(values))
 
 
 def _n_dropped(
@@ -302,7 +321,7 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         *data_sections(values),
         ("pairs", [pairs_line(values)]),
         ("satisfied", [held_line(values)]),
-        ("clusters", [f"{listed(values['cluster_sizes'], 20)} rows"]),
+        ("clusters", cluster_lines(values)),
         (what, chosen_lines(values["chosen"])),
         *([] if values["approximation"] == "exact" else [_approximation(values)]),
         ("search", [search]),

@@ -53,6 +53,8 @@ NO_PYARROW = (
     "{}: Parquet files need pyarrow. Install it with `pip install 'linkwise[parquet]'`."
 )
 _PARQUET = (".parquet", ".pq")
+# Folder beside the data for the rows of many texts.
+CACHE = ".linkwise-cache"
 _ACCEPTED = ".csv, .tsv (both also .gz, .bz2, .xz), .xlsx, .parquet or .npy"
 
 
@@ -72,6 +74,8 @@ class Table:
     other_sheets: Sequence[str] = ()
     # Where the first row of data stands in the sheet of an Excel file.
     first_row: int | None = None
+    # Whether the rows are the pictures of a folder, and their names the ids.
+    has_pictures: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -356,6 +360,9 @@ class Wishes(NamedTuple):
     strict: bool = False  # nothing but complete columns of numbers
     missing: Sequence[str] = ()  # values that are missing in any column
     embeddings: str | None = None  # a file, or a pattern for columns
+    encoder: str = "auto"  # of texts
+    cache: bool = True  # whether rows of texts may be kept beside the data
+    views: bool = True  # whether texts are views of their own
 
     @property
     def as_text(self) -> list[str]:
@@ -366,10 +373,22 @@ class Wishes(NamedTuple):
 class Features(NamedTuple):
     """What rows are clustered by."""
 
-    values: Any  # (n_rows, n_features), finite; a frame if the file names columns
+    # (n_rows, n_features), finite; a frame if the file names columns; several views
+    # are a list of them.
+    values: Any
     notes: list[ColumnNote]
     preparation: TablePreparation | None = None  # unless all were numbers already
     embeddings: Any = None  # Embeddings, if they decide in place of the columns
+
+    @property
+    def width(self) -> int:
+        """Number of columns of all views."""
+        return sum(view.shape[1] for view in views_of(self.values))
+
+
+def views_of(values: Any) -> list[Any]:
+    """Return the views of features; one matrix is one view."""
+    return values if isinstance(values, list) else [values]
 
 
 def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
@@ -407,16 +426,39 @@ def read_features(table: Table, wishes: Wishes, screen: Screen) -> Features:
         dict(wishes.kinds) or None,
         decimal=table.decimal,
         missing=list(wishes.missing) or None,
+        encoder=wishes.encoder,
+        views=wishes.views,
     )
     preparation.set_output(transform="pandas")
+    cache = None
+    if wishes.cache and table.path != STDIN:
+        cache = table.path.absolute().parent / CACHE
     with warnings.catch_warnings():
         # The notes of the columns say it.
         warnings.simplefilter("ignore", TableWarning)
         try:
-            values = preparation.fit_transform(frame)
+            with screen.bar("texts") as progress:
+                values = preparation.fit_transform(
+                    frame, cache=cache, progress=progress
+                )
         except ValueError as error:
             raise BadInputError(f"{table.path}: {error}") from None
+    _note_encoder(preparation, wishes, screen)
     return Features(values, preparation.columns_, preparation)
+
+
+def _note_encoder(
+    preparation: TablePreparation, wishes: Wishes, screen: Screen
+) -> None:
+    """Say what an encoder would bring, or that there is nothing for it to do."""
+    used = preparation.encoder_
+    if used is None and wishes.encoder != "auto":
+        screen.note(f"--encoder {wishes.encoder}: no column holds texts to encode.")
+    if used is not None and wishes.encoder == "auto" and used.name == "tfidf":
+        screen.note(
+            "texts are compared by their words; by meaning with pip install "
+            "'linkwise[text]' (--encoder tfidf: words are wanted)."
+        )
 
 
 def _with_thousands(table: Table, frame: pd.DataFrame, screen: Screen) -> pd.DataFrame:

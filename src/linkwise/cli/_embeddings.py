@@ -10,6 +10,7 @@ import pandas as pd
 from linkwise._typing import FloatArray, IntArray
 from linkwise.cli._data import Table, read_table, row_blocks, values_of
 from linkwise.cli._errors import BadInputError
+from linkwise.cli._pictures import finder
 from linkwise.cli._screen import Screen, counted, listed
 from linkwise.cli._text_files import TextOptions, extension
 from linkwise.tables import is_id_like
@@ -110,14 +111,15 @@ def _places(found: Table, table: Table, screen: Screen) -> IntArray:
     """Return the rows of the embeddings in the order of the table's ids."""
     assert found.ids is not None and table.ids is not None
     # As texts: 7 in one file may be "7" in the other.
-    place_of = {str(name): place for place, name in enumerate(found.ids)}
+    find = finder(table) if table.has_pictures else str
+    place_of = {find(str(name)): place for place, name in enumerate(found.ids)}
     missing = [name for name in table.ids if str(name) not in place_of]
     if missing:
         raise BadInputError(
             f"{found.path} lacks {counted(len(missing), 'id')} of {table.path}: "
             f"{listed(missing)}. Every row needs its embedding."
         )
-    extra = found.n_rows - table.n_rows
+    extra = len(place_of) - table.n_rows
     if extra:
         screen.note(
             f"{found.path}: {counted(extra, 'embedding')} of rows that are not in "

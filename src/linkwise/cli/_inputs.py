@@ -1,5 +1,6 @@
 """What commands are given: rows as people see them, and what decides about them."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import typer
 
 from linkwise.cli._data import Features, Table, Wishes, read_features, read_table
 from linkwise.cli._embeddings import with_embeddings
+from linkwise.cli._pictures import described, picture_table
 from linkwise.cli._screen import Screen
 from linkwise.cli._text_files import TextOptions
 
@@ -25,13 +27,39 @@ def read_data(
     wishes: Wishes,
     screen: Screen,
 ) -> Data:
-    """Return the rows of a file, and what they are clustered by."""
+    """Return the rows of a file or folder, and what they are clustered by."""
     refuse_idle(wishes)
-    table = read_table(path, id_column, written, screen, wishes.as_text)
+    table = read_rows(path, id_column, written, screen, wishes.as_text)
+    if wishes.embeddings is None and table.has_pictures:
+        refuse_id_column(path, id_column)
+        table, rows, _ = described(table, wishes, screen)
+        return Data(table, Features(rows, []))
     if wishes.embeddings is None:
         return Data(table, read_features(table, wishes, screen))
     table, found = with_embeddings(table, wishes.embeddings, screen)
     return Data(table, Features(found.values, [], embeddings=found))
+
+
+def read_rows(
+    path: Path,
+    id_column: str | None,
+    written: TextOptions,
+    screen: Screen,
+    as_text: Collection[str] = (),
+) -> Table:
+    """Return the rows of a file, or the pictures of a folder."""
+    if path.is_dir():
+        return picture_table(path, id_column, written)
+    return read_table(path, id_column, written, screen, as_text)
+
+
+def refuse_id_column(path: Path, id_column: str | None) -> None:
+    """Raise a usage error if a folder of pictures is said to have an id column."""
+    if id_column is not None:
+        raise typer.BadParameter(
+            f"--id-column {id_column}: {path} is a folder of pictures, whose names are "
+            "the ids. With --embeddings FILE it is a column of that file."
+        )
 
 
 def refuse_idle(wishes: Wishes) -> None:
@@ -44,6 +72,7 @@ def refuse_idle(wishes: Wishes) -> None:
         "--as": wishes.kinds,
         "--strict": wishes.strict,
         "--missing": wishes.missing,
+        "--encoder": wishes.encoder != "auto",
     }
     for option, value in given.items():
         if value:

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from linkwise.cli._data import Table
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._outputs import check_outputs, write_all
 from linkwise.cli._screen import Screen, counted
@@ -162,15 +163,32 @@ def _export(opened: Opened, folder: Path, excel_safe: bool, screen: Screen) -> N
 
 
 def _serve(opened: Opened, job: LabelJob, screen: Screen) -> None:
-    from linkwise.label import Rows, pictures_in
+    from linkwise.label import FolderPictures, Rows
 
     table, session = opened.table, opened.session
     pictures = None
-    if job.images is not None:
-        pictures = pictures_in(job.images, table.frame, session.ids)
+    if table.has_pictures and job.images is None:
+        pictures = FolderPictures(job.data, table.frame.iloc[:, :0], session.ids)
+    elif job.images is not None:
+        pictures = FolderPictures(job.images, table.frame, session.ids)
+        _tell_pictures(pictures, job.images, table, screen)
     rows = Rows(table.frame, session.ids, opened.shown if job.show else (), pictures)
     name = f"linkwise label {job.data}"
     serve_page(opened, rows, job, f"{name} --export results", screen)
+
+
+def _tell_pictures(pictures: Any, folder: Path, table: Table, screen: Screen) -> None:
+    """Say how many rows have no picture."""
+    n_found = pictures.n_found
+    if n_found == table.n_rows:
+        return
+    said = f"--images {folder}: {n_found:,} of {table.n_rows:,} pictures found."
+    if not n_found:
+        said += (
+            f" A cell of each row, or its id, such as {table.name_of(0)}, names the "
+            "file, with or without its ending."
+        )
+    screen.note(said)
 
 
 def serve_page(

@@ -115,7 +115,7 @@ DataFile = Annotated[
         metavar="DATA",
         callback=file_or_stdin,
         help="Rows to cluster: .csv or .tsv (also .gz, .bz2, .xz), .xlsx, .parquet, "
-        ".npy, or - for a CSV or TSV table from standard input.",
+        ".npy, a folder of pictures, or - for a CSV or TSV table from standard input.",
         show_default=False,
     ),
 ]
@@ -126,6 +126,26 @@ IdColumn = Annotated[
         rich_help_panel=COLUMNS,
         help="Column of DATA that names the rows. It is no feature.",
         show_default=False,
+    ),
+]
+EncoderOf = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        rich_help_panel=COLUMNS,
+        metavar="NAME",
+        help="What turns texts into numbers: wordllama (needs linkwise[text]), tfidf "
+        "(their words), or a model of sentence-transformers, model2vec or fastembed, "
+        "as package:model.",
+        show_default="wordllama if installed, else tfidf",
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        rich_help_panel=COLUMNS,
+        help="Do not keep the numbers of many texts in .linkwise-cache beside DATA.",
     ),
 ]
 Columns = Annotated[

@@ -8,6 +8,7 @@ from linkwise.cli._data import Table
 from linkwise.cli._endings import unknown_ending
 from linkwise.cli._errors import BadInputError
 from linkwise.cli._excel import EXCEL, read_sheet, sheet_called
+from linkwise.cli._pictures import finder
 from linkwise.cli._stdin import STDIN
 from linkwise.cli._text_files import (
     TextFile,
@@ -29,7 +30,7 @@ _N_CONFLICTS = 20
 
 def read_pairs(path: Path, table: Table) -> Constraints:
     """Return the pairs of a file as row numbers of the data."""
-    file = _read(path)
+    file = _read(path, table)
     try:
         parsed = parse_records(file.records, table.ids, "raise", file.name, file.where)
         n_samples = None if table.ids is None else table.n_rows
@@ -38,10 +39,10 @@ def read_pairs(path: Path, table: Table) -> Constraints:
         # The library's way out is an argument that the command does not have.
         message, cut, _ = str(error).partition(' Pass on_unknown="drop"')
         if cut:
-            message += (
-                " Correct it, or remove the line; the ids are in column "
-                f"{table.id_column!r} of {table.path}."
-            )
+            where = f"in column {table.id_column!r} of {table.path}"
+            if table.has_pictures:
+                where = f"the names of the pictures in {table.path}"
+            message += f" Correct it, or remove the line; the ids are {where}."
         if not message.startswith(str(path)):
             message = f"{path}: {message}"
         raise BadInputError(message) from None
@@ -76,8 +77,25 @@ class _PairsFile(NamedTuple):
                 yield number, i, j, kind
 
 
-def _read(path: Path) -> _PairsFile:
-    """Return what a pairs file holds; its first line names the columns."""
+def _read(path: Path, table: Table) -> _PairsFile:
+    """Return what a pairs file holds; its first line names the columns.
+
+    Pictures may be named without their ending.
+    """
+    file = _read_file(path)
+    if not table.has_pictures:
+        return file
+    find = finder(table)
+    header = [name.strip().lower() for name in file.records[0][1]]
+    ends = [place for place, name in enumerate(header) if name in ("i", "j")]
+    known = [
+        (n, [find(x.strip()) if at in ends else x for at, x in enumerate(record)])
+        for n, record in file.records[1:]
+    ]
+    return file._replace(records=[file.records[0], *known])
+
+
+def _read_file(path: Path) -> _PairsFile:
     require_file(path)
     ending = extension(path)
     if ending in EXCEL:
@@ -165,7 +183,7 @@ def contradictions(pairs: Constraints, path: Path, table: Table) -> Contradictio
     n_found = pairs.n_conflicts
     if n_found == 0:
         return Contradictions(0, [])
-    file = _read(path)
+    file = _read(path, table)
     line_of = {
         frozenset((i, j)): line
         for line, i, j, kind in reversed(list(file.pairs()))

@@ -8,16 +8,24 @@ from typing import Any, NamedTuple
 from sklearn.pipeline import Pipeline
 
 import linkwise
-from linkwise.cli._data import Table, Wishes, check_features, chosen_columns, read_table
+from linkwise.cli._data import (
+    Table,
+    Wishes,
+    check_features,
+    chosen_columns,
+    read_table,
+    views_of,
+)
 from linkwise.cli._embeddings import embeddings_file, with_embeddings
 from linkwise.cli._errors import BadInputError
-from linkwise.cli._inputs import refuse_idle
+from linkwise.cli._inputs import read_rows, refuse_id_column, refuse_idle
 from linkwise.cli._outputs import (
     check_labels_path,
     check_outputs,
     labels_writer,
     write_all,
 )
+from linkwise.cli._pictures import described, is_fitted_on_pictures
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
@@ -36,12 +44,15 @@ def run_predict(
     screen: Screen,
     strict: bool = False,
     embeddings: str | None = None,
+    encoder: str = "auto",
 ) -> None:
     """Give the rows of a file the clusters of a model, write them, report."""
     check_labels_path(out)
     check_outputs([out], [model_path, data, *embeddings_file(embeddings)])
     with screen.notes_of_warnings():
-        preparation, model = load_model(model_path)
+        preparation, model = load_model(model_path, encoder)
+    if data.is_dir() and embeddings is None:
+        refuse_id_column(data, id_column)
     table = read_as_fitted(preparation, data, id_column, written, screen)
     table, features, unread = rows_for(
         preparation, model, model_path, table, dropped, embeddings, screen
@@ -52,18 +63,19 @@ def run_predict(
     with screen.notes_of_warnings():
         labels = model.predict(features)
     sizes = cluster_sizes(labels, getattr(model, "n_clusters_", model.n_clusters))
+    n_columns = sum(view.shape[1] for view in views_of(features))
     values = {
         "command": "predict",
         "version": linkwise.__version__,
         "model": str(model_path),
         "data": str(data),
         "rows": table.n_rows,
-        "features": features.shape[1],
+        "features": n_columns,
         "unread": [column._asdict() for column in unread],
         "cluster_sizes": sizes,
         "labels": str(out),
     }
-    rows, width = counted(table.n_rows, "row"), counted(features.shape[1], "feature")
+    rows, width = counted(table.n_rows, "row"), counted(n_columns, "feature")
     sections: list[Section] = [
         ("data", [f"{rows}, {width}"]),
         *([("not read", [str(column) for column in unread])] if unread else []),
@@ -84,8 +96,8 @@ def read_as_fitted(
     screen: Screen,
 ) -> Table:
     """Return a table with its columns read as those that a model was fitted on."""
-    if preparation is None:
-        return read_table(path, id_column, written, screen)
+    if preparation is None or path.is_dir():
+        return read_rows(path, id_column, written, screen)
     # Plain numbers are read by pandas, texts by the preparation; so are other numbers,
     # unless a person says how they are written in this file.
     as_text = [
@@ -127,6 +139,8 @@ def rows_for(
                 "numbers: give embeddings of the same kind."
             )
         return FittedRows(table, found.values, [])
+    if table.has_pictures:
+        return _pictures_for(model, path, table, dropped, screen)
     if preparation is None:
         columns = _columns_of(model, path, table, dropped, screen)
         chosen = chosen_columns(table, Wishes(columns, dropped))
@@ -144,6 +158,19 @@ def rows_for(
             unread += warning.message.columns
             screen.note(f"{table.path}: {warning.message}.")
     return FittedRows(table, features, unread)
+
+
+def _pictures_for(
+    model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
+) -> FittedRows:
+    """Return the pictures of a folder for a model."""
+    if not is_fitted_on_pictures(model):
+        raise BadInputError(
+            f"{table.path} is a folder of pictures, and {path} was not fitted on "
+            "pictures by their colours and edges. If it was on embeddings of them: "
+            "--embeddings FILE."
+        )
+    return FittedRows(*described(table, Wishes(dropped=dropped), screen))
 
 
 def _refuse_named(preparation: TablePreparation | None, model: Any, path: Path) -> None:
@@ -173,17 +200,20 @@ def _needed(
     return names
 
 
-def load_model(path: Path) -> tuple[TablePreparation | None, Any]:
+def load_model(
+    path: Path, encoder: str = "auto"
+) -> tuple[TablePreparation | None, Any]:
     """Return the preparation of tables that belongs to the model of a file, and it."""
     require_file(path)
     try:
-        model = load(path)
+        model = load(path, encoder=None if encoder == "auto" else encoder)
     except ModelFileError as error:
         raise BadInputError(str(error)) from None
     preparation = None
     if isinstance(model, Pipeline):
         preparation, model = model["table"], model["cluster"]
-    if not isinstance(getattr(model, "n_features_in_", None), int):
+    is_table = isinstance(getattr(model, "n_features_in_", None), int)
+    if preparation is None and not is_table:
         raise BadInputError(
             f"{path}: the model was not fitted on one table; use it from Python."
         )
@@ -194,6 +224,10 @@ def _columns_of(
     model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
 ) -> list[str]:
     """Return the columns of the data that the model takes, in its order."""
+    if is_fitted_on_pictures(model):
+        raise BadInputError(
+            f"{path} was fitted on pictures; {table.path} is no folder of them."
+        )
     available = [str(name) for name in table.frame.columns]
     names = getattr(model, "feature_names_in_", None)
     if names is None or not table.has_names:

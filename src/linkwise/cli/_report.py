@@ -8,6 +8,7 @@ from typing import Any
 import linkwise
 from linkwise.cli._data import Table
 from linkwise.cli._embeddings import embeddings_file
+from linkwise.cli._inputs import refuse_id_column
 from linkwise.cli._outputs import (
     bytes_writer,
     check_outputs,
@@ -30,6 +31,7 @@ class ReportJob:
     pairs: Path | None
     out: Path
     embeddings: str | None = None
+    encoder: str = "auto"
     id_column: str | None = None
     dropped: Sequence[str] = ()
     written: TextOptions = field(default_factory=TextOptions)
@@ -43,7 +45,9 @@ def run_report(job: ReportJob, screen: Screen) -> None:
     inputs = [job.model, job.data, job.pairs, *embeddings_file(job.embeddings)]
     check_outputs([job.out], [path for path in inputs if path is not None])
     with screen.notes_of_warnings():
-        preparation, model = load_model(job.model)
+        preparation, model = load_model(job.model, job.encoder)
+    if job.data.is_dir() and job.embeddings is None:
+        refuse_id_column(job.data, job.id_column)
     table = read_as_fitted(preparation, job.data, job.id_column, job.written, screen)
     table, features, _ = rows_for(
         preparation, model, job.model, table, job.dropped, job.embeddings, screen

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,6 +76,24 @@ class Screen:
         # The bar draws on rich's own console, and stdout belongs to the report.
         rich.reconfigure(stderr=True)
         model.set_callbacks(ProgressBar())
+
+    @contextmanager
+    def bar(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
+        """Give what counts the parts of a long task, None if nobody is looking."""
+        if self.quiet or self.as_json or not self.progress or not sys.stderr.isatty():
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as shown:
+            task = shown.add_task(what, start=False)
+
+            def advance(done: int, total: int) -> None:
+                shown.start_task(task)
+                shown.update(task, completed=done, total=total)
+
+            yield advance
 
     def report(self, values: dict[str, Any], sections: Sequence[Section]) -> None:
         """Print the result: as one JSON object, or as sections to read."""

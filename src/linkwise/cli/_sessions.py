@@ -47,6 +47,8 @@ class Opened(NamedTuple):
 
 def beside(data: Path, ending: str) -> Path:
     """Return a file beside the data that is named after them."""
+    if data.is_dir():
+        return data.resolve().with_name(data.resolve().name + ending)
     stem = data.with_suffix("")
     return stem.with_name(stem.name + ending)
 
@@ -191,7 +193,6 @@ def _report(opened: Opened) -> str:
     from linkwise.plots import report_page
 
     session, table = opened.session, opened.table
-    names = [f"cluster {id_} is {name!r}" for id_, name in session.names.items()]
     return report_page(
         session.model_,
         session.X_,
@@ -199,8 +200,9 @@ def _report(opened: Opened) -> str:
         table=table.frame,
         ids=session.ids.tolist(),
         labels=session.labels_,
+        names=session.names,
         title=f"Clusters of {table.path.name}",
-        lines=[session.criterion, session.status().sentence, *names],
+        lines=[session.criterion, session.status().sentence],
     )
 
 

@@ -1,14 +1,15 @@
 """Numbers and reasons in words, shared by the reports of the commands."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwise._typing import IntArray
-from linkwise.cli._screen import Section, counted
+from linkwise.cli._screen import Section, counted, listed
 from linkwise.constraints import Constraints
-from linkwise.tables import ColumnNote, Reading
+from linkwise.tables import ColumnNote, Reading, cluster_words, words_text
 
 _ENDS = {
     "budget": "all candidates tried",
@@ -22,6 +23,8 @@ _ENDS = {
 }
 _DECIMAL = re.compile(r"\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
 _N_CHOSEN = 10
+# Clusters that a summary lists.
+_N_CLUSTERS = 20
 # Columns that a summary lists.
 _N_COLUMNS = 30
 # What the parameters of estimators are called on the command line.
@@ -73,6 +76,19 @@ def columns_values(notes: list[ColumnNote]) -> list[dict[str, Any]]:
     ]
 
 
+def views_values(preparation: Any) -> list[dict[str, Any]]:
+    """Return the views of the rows; none are said where columns were numbers."""
+    if preparation is None:
+        return []
+    return [{**view._asdict(), "text": str(view)} for view in preparation.views_]
+
+
+def encoder_values(preparation: Any) -> dict[str, Any] | None:
+    """Return what encoded the texts, None without texts."""
+    note = None if preparation is None else preparation.encoder_
+    return None if note is None else note._asdict()
+
+
 def embeddings_values(embeddings: Any) -> dict[str, Any] | None:
     """Return where embeddings come from, None without them."""
     if embeddings is None:
@@ -109,6 +125,9 @@ def data_sections(values: dict[str, Any]) -> list[Section]:
         if more > 0:
             shown.append(f"and {more} more (--json lists all)")
         sections.append(("columns", shown))
+    views = values["views"]
+    if len(views) > 1 or any(view["encoder"] for view in views):
+        sections.append(("views", [view["text"] for view in views[:_N_COLUMNS]]))
     return sections
 
 
@@ -137,8 +156,9 @@ def _option(match: re.Match[str]) -> str:
     return f"{OPTIONS[name]} {value.strip(_QUOTES)}"
 
 
-def chosen_parts(model: Any) -> list[dict[str, Any]]:
+def chosen_parts(model: Any, preparation: Any = None) -> list[dict[str, Any]]:
     """Return the kernels or features that a fitted model uses, the heaviest first."""
+    views = [] if preparation is None else preparation.views_
     if hasattr(model, "kernel_weights_"):
         names, weights = model.kernel_names_, model.kernel_weights_
     else:
@@ -147,9 +167,20 @@ def chosen_parts(model: Any) -> list[dict[str, Any]]:
         names = getattr(model, "feature_names_in_", plain)
     order = np.argsort(-weights, kind="stable")
     return [
-        {"name": str(names[place]), "weight": float(weights[place])}
+        {
+            "name": _with_views(str(names[place]), views),
+            "weight": float(weights[place]),
+        }
         for place in order[: np.count_nonzero(weights)]
     ]
+
+
+def _with_views(name: str, views: Sequence[Any]) -> str:
+    """Return the name of a kernel with columns in the place of numbers of views."""
+    for place, view in enumerate(views):
+        columns = view.columns[0] if len(view.columns) == 1 else "other columns"
+        name = name.replace(f"X[{place}]", columns)
+    return name
 
 
 def chosen_lines(parts: list[dict[str, Any]]) -> list[str]:
@@ -257,3 +288,33 @@ def cluster_sizes(labels: IntArray, n_clusters: int) -> list[int]:
     """Return the number of rows of each cluster."""
     sizes: list[int] = np.bincount(labels, minlength=n_clusters).tolist()
     return sizes
+
+
+def words_of_clusters(
+    table: Any, notes: list[ColumnNote], labels: IntArray, n_clusters: int
+) -> list[list[str]]:
+    """Return the words that set the texts of each cluster apart; none without texts.
+
+    ``notes`` say which columns hold texts; where there are none, the columns tell.
+    """
+    if notes and all(note.kind != "text" for note in notes):
+        return []
+    kinds = {note.name: note.reading for note in notes} if notes else None
+    found = cluster_words(table.frame, labels, kinds=kinds)
+    words = [found.get(cluster, []) for cluster in range(n_clusters)]
+    return words if any(words) else []
+
+
+def cluster_lines(values: dict[str, Any]) -> list[str]:
+    """Return sizes and words of clusters; without words all sizes in one line."""
+    sizes, words = values["cluster_sizes"], values["cluster_words"]
+    if not words:
+        return [f"{listed(sizes, _N_CLUSTERS)} rows"]
+    width = len(f"{max(sizes):,}")
+    lines = [
+        f"{cluster}: {size:>{width},} row{' ' if size == 1 else 's'}  {words_text(own)}"
+        for cluster, (size, own) in enumerate(zip(sizes, words, strict=True))
+    ]
+    more = len(lines) - _N_CLUSTERS
+    lines = [line.rstrip() for line in lines[:_N_CLUSTERS]]
+    return [*lines, f"and {more} more (--json lists all)"] if more > 0 else lines

@@ -4,16 +4,17 @@ It holds no logic of its own: every event is a call of a ``linkwise.active.Sessi
 """
 
 from linkwise.label._desk import Desk
-from linkwise.label._rows import Picture, Rows, pictures_in
+from linkwise.label._pictures import FolderPictures, Picture
+from linkwise.label._rows import Rows
 from linkwise.label._server import is_local, open_browser, open_place, serve
 
 __all__ = [
     "Desk",
+    "FolderPictures",
     "Picture",
     "Rows",
     "is_local",
     "open_browser",
     "open_place",
-    "pictures_in",
     "serve",
 ]

@@ -1,34 +1,15 @@
 """What the page shows of rows: cells as text, pictures by row number."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from linkwise.label._pictures import Pictures
+
 # Letters of a cell that are sent unless all are asked for.
 MAX_LETTERS = 2_000
-_MAX_IMAGE_BYTES = 20 * 2**20
-# A picture is what begins like one. SVG, which can hold scripts, is none.
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"RIFF", "image/webp"),
-)
-_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-
-
-class Picture(NamedTuple):
-    """The content of an image file."""
-
-    content: bytes
-    kind: str  # such as image/png
-
-
-Pictures = Callable[[int], Picture | None]
 
 
 class Rows:
@@ -110,49 +91,3 @@ def _numbers(column: "pd.Series[Any]") -> Any:
         return None
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return values if np.isfinite(values[~np.isnan(values)]).all() else None
-
-
-def pictures_in(folder: Path, frame: pd.DataFrame, ids: Sequence[Any]) -> Pictures:
-    """Return a function that finds the picture of a row in a folder.
-
-    A file is named by a cell of its row, or by its id with the ending of an image.
-    What lies outside the folder, also through a link, or is no image, is not read.
-    """
-    root = folder.resolve()
-    texts = [at for at in range(frame.shape[1]) if _may_name_files(frame.iloc[:, at])]
-
-    def find(row: int) -> Picture | None:
-        cells = (frame.iloc[row, at] for at in texts)
-        names = [
-            cell for cell in cells if isinstance(cell, str) and 0 < len(cell) < 256
-        ]
-        names += [f"{ids[row]}{ending}" for ending in _ENDINGS]
-        for name in names:
-            found = _read_image(root, name)
-            if found is not None:
-                return found
-        return None
-
-    return find
-
-
-def _may_name_files(column: "pd.Series[Any]") -> bool:
-    return not pd.api.types.is_numeric_dtype(column)
-
-
-def _read_image(root: Path, name: str) -> Picture | None:
-    """Return a picture inside a folder, None if there is none of that name."""
-    try:
-        path = (root / name).resolve()
-        if not path.is_relative_to(root) or not path.is_file():
-            return None
-        if path.stat().st_size > _MAX_IMAGE_BYTES:
-            return None
-        content = path.read_bytes()
-    except (OSError, ValueError):  # no such name can be, or it may not be read
-        return None
-    for begin, kind in _MAGIC:
-        if content.startswith(begin):
-            is_other = kind == "image/webp" and content[8:12] != b"WEBP"
-            return None if is_other else Picture(content, kind)
-    return None

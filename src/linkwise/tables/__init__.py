@@ -9,18 +9,45 @@ from linkwise.tables._columns import (
     note_of,
     with_gaps,
 )
-from linkwise.tables._preparation import TablePreparation, table_pipeline
+from linkwise.tables._encoders import is_bundled_there
+from linkwise.tables._pictures import (
+    PICTURE_ENDINGS,
+    UnreadableError,
+    UnreadPicture,
+    describe_pictures,
+    picture_columns,
+    picture_finder,
+    read_picture,
+)
+from linkwise.tables._pipeline import TablePipeline, table_pipeline
+from linkwise.tables._preparation import TablePreparation, ViewNote
+from linkwise.tables._text_rows import EncoderNote
 from linkwise.tables._traits import cluster_traits
+from linkwise.tables._words import TextTerms, cluster_words, words_text
 
 __all__ = [
     "KINDS",
     "ORDERS",
+    "PICTURE_ENDINGS",
     "ColumnNote",
+    "EncoderNote",
     "Reading",
+    "TablePipeline",
     "TablePreparation",
+    "TextTerms",
+    "UnreadPicture",
+    "UnreadableError",
+    "ViewNote",
     "cluster_traits",
+    "cluster_words",
+    "describe_pictures",
+    "is_bundled_there",
     "is_id_like",
     "note_of",
+    "picture_columns",
+    "picture_finder",
+    "read_picture",
     "table_pipeline",
     "with_gaps",
+    "words_text",
 ]

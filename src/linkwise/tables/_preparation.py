@@ -1,40 +1,70 @@
 """Tables as people have them, made into numbers that rows are clustered by."""
 
-import warnings
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+import sklearn
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.pipeline import Pipeline
+from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
 
 from linkwise._typing import FloatArray
-from linkwise.exceptions import TableWarning
-from linkwise.tables._columns import (
-    KINDS,
-    ORDERS,
-    ColumnNote,
-    UnreadColumn,
-    Values,
-    note_of,
-)
+from linkwise.tables._columns import KINDS, ORDERS, ColumnNote, Values, note_of
+from linkwise.tables._plain_columns import PlainColumns
+from linkwise.tables._taken import VIEW_KINDS, as_frame, taken
+from linkwise.tables._text_columns import TextColumns
+from linkwise.tables._text_rows import EncoderNote, Watch
 
-# Columns that a text becomes.
+# Columns that a text becomes where all columns are one matrix.
 _N_TEXT_COLUMNS = 30
+# Columns of a view that are named.
+_N_NAMED = 8
 
 
-class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ViewNote(NamedTuple):
+    """A view of the rows: what it is made from."""
+
+    kind: str  # "text", or "columns" for numbers, dates and categories together
+    columns: tuple[str, ...]
+    width: int  # number of its columns
+    encoder: str = ""  # of texts
+
+    def __str__(self) -> str:
+        """Return one line for a person."""
+        names = ", ".join(self.columns[:_N_NAMED])
+        more = len(self.columns) - _N_NAMED
+        names += f" and {more} more" if more > 0 else ""
+        numbers = "number" if self.width == 1 else "numbers"
+        by = f" by {self.encoder}" if self.encoder else ""
+        return f"{names}: {self.width:,} {numbers}{by}"
+
+
+class TablePreparation(  # type: ignore[call-arg]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    auto_wrap_output_keys=None,
+):
     r"""Turns a table with any kinds of columns into numbers.
 
     What a column holds is found out in ``fit``: numbers (also written with %, thousands
     apart or a decimal comma, as hours and minutes, and yes or no), categories, dates,
     texts; ids, constant and empty columns are left out. It is decided by the whole
     column and kept: ``transform`` reads each value in the same way, whatever rows stand
-    beside it. Categories, dates and texts are encoded by skrub's ``TableVectorizer``,
-    gaps get the median of the column, or a category of their own. All columns count
-    alike: what becomes of one has a variance of 1 together.
+    beside it.
+
+    Numbers, categories and dates become one matrix. Categories and dates are encoded by
+    skrub's ``TableVectorizer``, gaps get the median of the column, or a category of
+    their own. All columns count alike: what becomes of one has a variance of 1
+    together.
+
+    Each column of texts becomes a view of its own: rows of length 1, by meaning with an
+    encoder, by words without one. A table with texts beside other columns, or with
+    several columns of texts, is therefore a list of views, which
+    :class:`linkwise.KernelCSC` takes and weighs by the pairs.
 
     Parameters
     ----------
@@ -42,19 +72,32 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         What columns hold, where it is known better: "number", "category", "text",
         "date" or "id"; "date dmy" and "date mdy" say whether the day or the month
         comes first.
+    random_state : int, default=0
+        Seed of the reduction of texts where ``views=False``.
     decimal : {".", ","}, optional
         The mark before decimals in columns that leave it open, as "1,234" does.
     missing : list of str, optional
         Values that are missing in any column, such as ``["unknown", "-99"]``. Empty
         values are always missing; in numbers and dates, so are words such as "NA",
         "null", "none" and "?". In categories and texts those words are values.
-    random_state : int, default=0
-        Seed of the encoding of texts.
+    encoder : str or object, default="auto"
+        What turns texts into rows. "wordllama": vectors that come with the extra
+        ``linkwise[text]``; "tfidf": counts of words and pairs of words, sparse. "auto"
+        is the first if it is installed, else the second. "package:model" is a model of
+        sentence-transformers, model2vec or fastembed, which may be downloaded by that
+        package. An object needs ``encode(texts)``, one row for each text.
+    views : bool, default=True
+        False: one matrix, in which a text is thirty columns that count as one column
+        does. For estimators that take no views.
 
     Attributes
     ----------
     columns_ : list of ColumnNote
         What was done with each column.
+    views_ : list of ViewNote
+        What ``transform`` returns: if there is one view, a matrix.
+    encoder_ : EncoderNote or None
+        Name, version and digest of what encoded the texts; None without texts.
     feature_names_in_ : ndarray of str
         Names of the columns that were given.
     n_features_in_ : int
@@ -85,11 +128,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         decimal: str | None = None,
         missing: Sequence[str] | None = None,
+        encoder: Any = "auto",
+        views: bool = True,
     ):
         self.kinds = kinds
         self.decimal = decimal
         self.missing = missing
         self.random_state = random_state
+        self.encoder = encoder
+        self.views = views
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find out what the columns hold, and learn how to encode them.
@@ -108,12 +155,36 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        cache: str | Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Any:
         """Learn how to encode a table, and encode it.
 
         Warns with a :class:`TableWarning` if values of a column could not be read.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The table; anything else that pandas makes a table of.
+        y : None
+            Not used.
+        cache : path, optional
+            Folder in which the rows of many texts are kept for the next time. It may
+            be deleted.
+        progress : callable, optional
+            Called with the number of texts that are encoded, and of all.
+
+        Returns
+        -------
+        ndarray, sparse matrix or list of them
+            See :meth:`transform`.
         """
-        frame = _as_frame(X)
+        frame = as_frame(X)
         self.feature_names_in_ = np.array(frame.columns, dtype=object)
         self.n_features_in_ = frame.shape[1]
         self._check_kinds(frame)
@@ -122,34 +193,27 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not any(note.is_used for note in self.columns_):
             found = "; ".join(map(str, self.columns_)) or "none"
             raise ValueError(f"The table has no column to cluster by: {found}.")
-        numbers, others = self._taken(frame, [values for _, values in decided])
-        self._medians = np.nanmedian(numbers, axis=0)
-        self._encoder = None
-        if others.shape[1]:
-            self._encoder = _vectorizer(self.columns_, len(frame), self.random_state)
-            encoded = self._encoded(others, "fit_transform")
-            outputs = self._encoder.input_to_outputs_
-            self._sources = [len(outputs[name]) for name in others.columns]
-        else:
-            encoded = np.empty((len(frame), 0))
-            self._sources = []
-        self._filling = np.nan_to_num(np.nanmedian(encoded, axis=0))
-        values = self._filled(numbers, encoded)
-        self._centre = values.mean(axis=0)
-        variance = values.var(axis=0)
-        widths = [1] * numbers.shape[1] + self._sources
-        ends = np.cumsum(widths)
-        total = np.repeat(
-            [
-                variance[end - width : end].sum()
-                for end, width in zip(ends, widths, strict=True)
-            ],
-            widths,
-        )
-        self._scale = np.where(total > 0.0, np.sqrt(np.maximum(total, 1e-300)), 1.0)
-        return self._scaled(values)
+        parts = taken(frame, self.columns_, [values for _, values in decided])
+        watch = Watch(None if cache is None else Path(cache), progress)
+        self._texts, rows = None, {}
+        if parts.views:
+            self._texts = TextColumns()
+            rows = self._texts.fit_transform(parts.views, self.encoder, watch)
+        self._reductions = {}
+        if not self.views:
+            self._reductions = {n: self._reduction(own) for n, own in rows.items()}
+        matrices = list(rows.values()) if self.views else []
+        self._plain = None
+        if not matrices or parts.has_plain:
+            self._plain = PlainColumns()
+            plain = self._plain.fit_transform(
+                parts.numbers, parts.others, self._reduced(rows), self.columns_
+            )
+            matrices.append(plain)
+        self.views_ = self._view_notes()
+        return self._output(matrices)
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> Any:
         """Encode a table with the same columns.
 
         Parameters
@@ -160,8 +224,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_rows, n_columns)
-            Finite numbers.
+        ndarray, sparse matrix or list of them, of shape (n_rows, n_columns)
+            Finite numbers. A list if there are several views, in the order of
+            ``views_``: each column of texts, then all others together.
 
         Raises
         ------
@@ -175,7 +240,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             categories that were not there in ``fit``.
         """
         check_is_fitted(self, "columns_")
-        frame = _as_frame(X)
+        frame = as_frame(X)
         needed = [note.name for note in self.columns_ if note.is_used]
         missing = [name for name in needed if name not in frame.columns]
         if missing:
@@ -187,19 +252,128 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             note.reading.read(frame[note.name]) if note.is_used else None
             for note in self.columns_
         ]
-        numbers, others = self._taken(frame, read)
-        encoded: FloatArray = np.empty((len(frame), 0))
-        if self._encoder is not None:
-            encoded = self._encoded(others, "transform")
-        return self._scaled(self._filled(numbers, encoded))
+        parts = taken(frame, self.columns_, read)
+        rows = {}
+        if self._texts is not None:
+            rows = self._texts.transform(parts.views, self.encoder)
+        matrices = list(rows.values()) if self.views else []
+        if self._plain is not None:
+            blocks = self._reduced(rows)
+            matrices.append(self._plain.transform(parts.numbers, parts.others, blocks))
+        return self._output(matrices)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return names of the columns of numbers."""
+        """Return names of the columns of numbers, of one view after the other."""
         check_is_fitted(self, "columns_")
-        names = self._names("number")
-        if self._encoder is not None:
-            names += list(self._encoder.get_feature_names_out())
-        return np.array(list(map(str, names)), dtype=object)
+        names: list[str] = []
+        for view in self.views_:
+            if view.kind in VIEW_KINDS:
+                names += [f"{view.columns[0]}_{at}" for at in range(view.width)]
+                continue
+            assert self._plain is not None
+            names += [note.name for note in self.columns_ if note.kind == "number"]
+            names += self._plain.names_of_encoded()
+            for column, own in self._reductions.items():
+                assert self._texts is not None
+                width = self._texts.views[column].width
+                width = width if own is None else len(own.components_)
+                names += [f"{column}_{at}" for at in range(width)]
+        return np.array(names, dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Say what ``transform`` returns.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"}, optional
+            "pandas": a data frame where a view is dense.
+
+        Returns
+        -------
+        self
+        """
+        if transform not in (None, "default", "pandas"):
+            raise ValueError(
+                f"transform={transform!r}: allowed are 'default' and 'pandas'."
+            )
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    @property
+    def encoder_(self) -> EncoderNote | None:
+        """Name, version and digest of what encoded the texts; None without texts."""
+        check_is_fitted(self, "columns_")
+        return None if self._texts is None else self._texts.note
+
+    def use_encoder(self, encoder: Any) -> Self:
+        """Give a fitted preparation an encoder again, as after it was loaded.
+
+        Parameters
+        ----------
+        encoder : str or object
+            As the parameter.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If it makes other rows of texts than the one in ``fit``.
+        """
+        check_is_fitted(self, "columns_")
+        if self._texts is None:
+            raise ValueError(f"encoder={encoder!r}: the table has no texts to encode.")
+        self._texts.check(encoder)
+        self.encoder = encoder
+        return self
+
+    def _reduction(self, rows: Any) -> TruncatedSVD | None:
+        """Return what makes texts a few columns, None if they are few already."""
+        n_columns = min(_N_TEXT_COLUMNS, rows.shape[0] - 1)
+        if rows.shape[1] <= n_columns + 1:
+            return None
+        reduction = TruncatedSVD(n_columns, random_state=self.random_state)
+        return reduction.fit(rows)
+
+    def _reduced(self, rows: dict[str, Any]) -> list[FloatArray]:
+        """Return texts as a few columns, where all columns are one matrix."""
+        found = []
+        for name, reduction in self._reductions.items():
+            own = rows[name]
+            if reduction is not None:
+                own = reduction.transform(own)
+            found.append(own.toarray() if issparse(own) else own)
+        return found
+
+    def _view_notes(self) -> list[ViewNote]:
+        found = []
+        if self.views and self._texts is not None:
+            for name, view in self._texts.views.items():
+                named = self._texts.note.name
+                found.append(ViewNote("text", (name,), view.width, named))
+        if self._plain is not None:
+            kinds = ("number", "date", "category", *(() if self.views else VIEW_KINDS))
+            names = (note.name for note in self.columns_ if note.kind in kinds)
+            found.append(ViewNote("columns", tuple(names), self._plain.width))
+        return found
+
+    def _output(self, matrices: list[Any]) -> Any:
+        """Return views as they were asked for, one by itself."""
+        config = getattr(self, "_sklearn_output_config", {})
+        wanted = config.get("transform", sklearn.get_config()["transform_output"])
+        if wanted == "pandas":
+            ends = np.cumsum([view.width for view in self.views_])
+            names = np.split(self.get_feature_names_out(), ends[:-1])
+            matrices = [
+                pd.DataFrame(own, columns=some, copy=False)
+                if isinstance(own, np.ndarray)
+                else own
+                for own, some in zip(matrices, names, strict=True)
+            ]
+        return matrices[0] if len(matrices) == 1 else matrices
 
     def _check_kinds(self, frame: pd.DataFrame) -> None:
         if self.decimal not in (None, ".", ","):
@@ -224,7 +398,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             name, column, asked=asked, decimal=self.decimal, missing=missing
         )
         n_read = len(column) - round(note.missing * len(column)) - note.unread
-        if note.kind in ("number", "date") and n_read == 0:
+        if note.kind in ("number", "date", *VIEW_KINDS) and n_read == 0:
             given = column.dropna()
             value = given.iloc[0] if len(given) else None
             raise ValueError(
@@ -232,146 +406,3 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"that; the first is {value!r}."
             )
         return note, values
-
-    def _names(self, *kinds: str) -> list[str]:
-        return [note.name for note in self.columns_ if note.kind in kinds]
-
-    def _taken(
-        self, frame: pd.DataFrame, read: list[Any]
-    ) -> tuple[FloatArray, pd.DataFrame]:
-        """Return numbers, with gaps, and the other columns as skrub takes them.
-
-        ``read`` has the values of each column that is used.
-        """
-        numbers: list[FloatArray] = []
-        others: dict[str, Any] = {}
-        problems = []
-        for note, values in zip(self.columns_, read, strict=True):
-            if not note.is_used:
-                continue
-            problem = _problem(note, frame[note.name], values)
-            if problem is not None:
-                problems.append(problem)
-            if note.kind == "number":
-                numbers.append(values.found.to_numpy())
-            elif note.kind == "date":
-                others[note.name] = values.found
-            else:
-                texts = values.found.astype("str")
-                is_category = note.kind == "category"
-                others[note.name] = texts.astype("category") if is_category else texts
-        if problems:
-            warnings.warn(TableWarning(problems), stacklevel=3)
-        shape = (len(numbers), len(frame))
-        found = np.array(numbers, dtype=np.float64).reshape(shape).T
-        return found, pd.DataFrame(others, index=frame.index)
-
-    def _encoded(self, others: pd.DataFrame, how: str) -> FloatArray:
-        assert self._encoder is not None
-        with warnings.catch_warnings():
-            # Categories that were not there before are no surprise.
-            warnings.filterwarnings("ignore", "Found unknown categories")
-            # Few different texts have fewer columns.
-            warnings.filterwarnings("ignore", "The matrix shape is")
-            encoded = getattr(self._encoder, how)(others)
-        return np.asarray(encoded, dtype=np.float64)
-
-    def _filled(self, numbers: FloatArray, encoded: FloatArray) -> FloatArray:
-        numbers = np.where(np.isnan(numbers), self._medians, numbers)
-        encoded = np.where(np.isnan(encoded), self._filling, encoded)
-        return np.concatenate([numbers, encoded], axis=1)
-
-    def _scaled(self, values: FloatArray) -> FloatArray:
-        return np.asarray((values - self._centre) / self._scale)
-
-
-def _problem(
-    note: ColumnNote, column: "pd.Series[Any]", values: Values
-) -> UnreadColumn | None:
-    """Return what could not be read in a column, None if all could.
-
-    A column in which nothing could be read is an error.
-    """
-    n_unread, n_unseen = int(values.unread.sum()), int(values.unseen.sum())
-    if not n_unread and not n_unseen:
-        return None
-    first = int(np.argmax(values.unread | values.unseen))
-    problem = UnreadColumn(
-        note.name,
-        note.kind,
-        len(column),
-        n_unread,
-        n_unseen,
-        str(column.iloc[first]),
-    )
-    if n_unread and values.found.isna().all():
-        raise ValueError(f"{problem}. At fit it held {_in_words(note)}.")
-    return problem
-
-
-def _in_words(note: ColumnNote) -> str:
-    """Return how a column is read, for a message."""
-    reading = note.reading
-    if note.kind == "date":
-        return f"dates, {'day' if reading.day_first else 'month'} first"
-    marks = {".": "decimal points", ",": "decimal commas"}
-    return reading.form or f"numbers with {marks.get(reading.decimal, 'decimals')}"
-
-
-def _vectorizer(notes: list[ColumnNote], n_rows: int, seed: int) -> Any:
-    """Return skrub's encoder for columns whose kinds are known."""
-    from sklearn.preprocessing import OneHotEncoder
-    from skrub import StringEncoder, TableVectorizer
-
-    texts = [note.name for note in notes if note.kind == "text"]
-    categories = [note.name for note in notes if note.kind == "category"]
-    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    n_columns = max(1, min(_N_TEXT_COLUMNS, n_rows - 1))
-    encoder = StringEncoder(n_components=n_columns, random_state=seed)
-    return TableVectorizer(
-        specific_transformers=[(one_hot, categories), (encoder, texts)]
-    )
-
-
-def _as_frame(X: Any) -> pd.DataFrame:
-    """Return a table of pandas with texts as names, each different."""
-    if hasattr(X, "collect") and not hasattr(X, "__len__"):
-        X = X.collect()
-    if hasattr(X, "to_pandas"):
-        X = X.to_pandas()
-    frame = pd.DataFrame(X)
-    frame = frame.set_axis(frame.columns.map(str), axis=1).reset_index(drop=True)
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"Two columns of the table have the name {twice!r}.")
-    return frame
-
-
-def table_pipeline(estimator: Any, **options: Any) -> Pipeline:
-    """Return a pipeline that prepares a table and clusters its rows.
-
-    Parameters
-    ----------
-    estimator : clusterer
-        Such as ``KernelCSC(3)``.
-    **options
-        Parameters of :class:`TablePreparation`.
-
-    Returns
-    -------
-    Pipeline
-        With the steps "table" and "cluster"; pairs go to
-        ``fit(table, cluster__constraints=pairs)``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from linkwise import KernelCSC, table_pipeline
-    >>> table = pd.DataFrame({"plan": ["a", "a", "b", "b"], "age": [20, 22, 40, None]})
-    >>> model = table_pipeline(KernelCSC(2, kernels="paper", random_state=0))
-    >>> model = model.fit(table, cluster__constraints=([(0, 1)], [(1, 2)]))
-    >>> new = pd.DataFrame({"plan": ["a"], "age": [21]})
-    >>> bool(model.predict(new)[0] == model["cluster"].labels_[0])
-    True
-    """
-    return Pipeline([("table", TablePreparation(**options)), ("cluster", estimator)])

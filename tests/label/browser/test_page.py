@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -343,3 +344,25 @@ def test_the_focus_stays_where_it_was_when_lists_are_drawn_anew(blobs):
     blobs.press(*"differ")
     assert blobs.js("document.activeElement === window.field")
     assert blobs.js("window.field.value") == "differ"
+
+
+def test_pictures_of_a_folder_are_shown(browser, tmp_path):
+    (tmp_path / "photos").mkdir()
+    for at in range(8):
+        size = (8, 8) if at % 2 else (600, 400)
+        image = Image.new("RGB", size, (255, 30 * at, 0))
+        image.save(tmp_path / "photos" / f"p{at}.{'bmp' if at < 2 else 'jpg'}")
+    served = Served(browser, tmp_path, "photos", "-k", "2", "--candidates", "10")
+    try:
+        served.open()
+        code = "[...document.querySelectorAll('#ask-card img')]"
+        shown = f"{code}.map((img) => [img.naturalWidth, img.className, img.hidden])"
+        served.until(lambda: all(width for width, *_ in served.js(shown)))
+        ids = served.pair()
+        assert all(name.startswith("p") for name in ids) and len(ids) == 2
+        for name, found in zip(ids, served.js(shown), strict=True):
+            is_tiny = int(name[1]) % 2 == 1
+            expected = [8, "photo tiny", False] if is_tiny else [600, "photo", False]
+            assert found == expected
+    finally:
+        served.close()

@@ -53,6 +53,8 @@ function difference(left, right) {
 export function photo(row) {
   if (!row.picture) return null;
   const image = el("img", { alt: `picture of ${row.id}`, class: "photo", hidden: true });
+  // Few pixels are shown as they are, many are smoothed.
+  image.addEventListener("load", () => image.classList.toggle("tiny", image.naturalHeight < 100));
   picture(row.row).then((url) => { if (url) { image.src = url; image.hidden = false; } });
   return image;
 }
