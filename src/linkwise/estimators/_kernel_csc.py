@@ -94,15 +94,16 @@ class KernelCSC(KernelClusterer):
         of the clusters before that.
     final_step : {"auto", "soft", "hard"} or None, default="auto"
         What follows the search. "auto": rows are placed. Groups of rows that the
-        believed pairs put together are assigned to clusters, forests learn them from
-        the columns, and every row goes where the best candidates and the forests expect
-        it. Sparse rows and rows of one length, such as texts and embeddings, go where
-        a mixture expects them that starts from the clusters of the chosen kernel.
-        Clusters stay as that kernel has them (None) with ``selection="train"``, where
-        pairs are too few for forests (less than five rows with a pair for each
-        cluster), and for rows that are no rows of numbers. "soft", "hard": constrained
-        clustering under the chosen kernel; pairs have a price, or must hold. With a
-        price, pairs of no less weight hold than without this step.
+        believed pairs put together are assigned to clusters, forests and a kernel
+        regression learn them from the columns, and every row goes where the best
+        candidates and these learners expect it. Sparse rows and rows of one length,
+        such as texts and embeddings, go where mixtures expect them that start from the
+        best candidates. Clusters stay as the chosen kernel has them (None) with
+        ``selection="train"``, where pairs are too few for learners of columns (less
+        than five rows with a pair for each cluster), and for rows that are no rows of
+        numbers. "soft", "hard": constrained clustering under the chosen kernel; pairs
+        have a price, or must hold. With a price, pairs of no less weight hold than
+        without this step.
     approximation : {"auto", "exact", "landmarks", "working_set", "nystroem"}, \
             default="auto"
         "exact": whole kernel matrices. "landmarks": the values of each kernel with
