@@ -20,6 +20,7 @@ _HOMES = {
     "SingleKernelCSC": "estimators",
     "KernelBank": "kernels",
     "map_parquet": "doors",
+    "cluster_words": "tables",
     "table_pipeline": "tables",
     "ModelFileError": "model_files",
     "load": "model_files",
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     )
     from linkwise.kernels import KernelBank
     from linkwise.model_files import ModelFileError, load, save
-    from linkwise.tables import table_pipeline
+    from linkwise.tables import cluster_words, table_pipeline
 
 
 def __getattr__(name: str) -> Any:

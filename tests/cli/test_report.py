@@ -75,7 +75,9 @@ def test_texts_dates_categories_and_gaps_are_told(linkwise):
         *("--candidates", 10, "--report", "page.html"),
     )
     page = text_of(linkwise.folder / "page.html")
-    for trait in ("“crashes”", "plan = gold", "opened", "2026-01-01"):
+    assert page.count('<span class="words">app crashes</span>') == 1
+    assert page.count("<span class='words'>app crashes</span>") == 1  # in the legend
+    for trait in ("“app crashes”", "plan = gold", "opened", "2026-01-01"):
         assert trait in page
     assert "<th>ticket_id</th><td class='bar'>" not in page
 

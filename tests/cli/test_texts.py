@@ -40,6 +40,15 @@ def test_check_says_which_views_there_are(notes):
     assert len(found["encoder"]["digest"]) == 16
 
 
+def test_clusters_are_described_by_their_words(notes):
+    shown = notes.ok("cluster", "notes.csv", *FEW).output
+    assert "parcel is late" in shown and "charged twice" in shown
+    found = notes.json("cluster", "notes.csv", *FEW)
+    assert sorted(map(len, found["cluster_words"])) == [3, 3]
+    found = notes.json("cluster", "notes.csv", *FEW, "--columns", "age")
+    assert found["cluster_words"] == []
+
+
 def test_a_model_with_views_predicts_and_reports_what_it_showed(notes):
     notes.ok("cluster", "notes.csv", *FEW, "--model", "m", "--report", "r.html")
     notes.ok("predict", "m", "notes.csv", "-o", "again.csv", "--id-column", "id")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from linkwise.tables import cluster_traits
+from linkwise.tables import cluster_traits, cluster_words
 
 
 def brute_force(values, labels, cluster):
@@ -59,7 +59,7 @@ def test_categories_words_and_gaps_are_compared_by_shares():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 90)
     plan = np.where(rng.random(90) < 0.7, labels, rng.integers(0, 3, 90))
-    words = np.array(["red wine", "dry White; wine", "sweet red"])
+    words = np.array(["red rose", "dry White; wine", "sweet red cake"])
     text = [f"{words[c]} n{i % 7}" for i, c in enumerate(plan)]
     table = pd.DataFrame({"plan": np.array(["a", "b", "c"])[plan], "text": text})
     table.loc[labels == 1, "plan"] = None
@@ -70,8 +70,12 @@ def test_categories_words_and_gaps_are_compared_by_shares():
             has_it = (table["plan"] == value).astype(float)
             expected = brute_force(has_it, labels, cluster)
             assert row_of(traits, cluster, "plan", value) == pytest.approx(expected)
-        for word in ("red", "white", "sweet", "n3"):
-            has_it = [float(word in t.lower().replace(";", "").split()) for t in text]
+        words = cluster_words(text, labels, n_words=8)[cluster]
+        own = traits[(traits["cluster"] == cluster) & (traits["kind"] == "word")]
+        assert words and set(own["value"]) == set(words)
+        for word in words:
+            plain = [t.lower().replace(";", " ;") for t in text]
+            has_it = [float(f" {word} " in f" {t} ") for t in plain]
             expected = brute_force(has_it, labels, cluster)
             assert row_of(traits, cluster, "text", word) == pytest.approx(expected)
     gaps = traits[traits["kind"] == "gap"].set_index("cluster")

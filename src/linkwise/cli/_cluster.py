@@ -26,12 +26,13 @@ from linkwise.cli._outputs import (
 from linkwise.cli._pairs import contradictions, read_pairs
 from linkwise.cli._report import report_of
 from linkwise.cli._scheduler import scheduler_client
-from linkwise.cli._screen import Screen, Section, counted, listed
+from linkwise.cli._screen import Screen, Section, counted
 from linkwise.cli._text_files import TextOptions
 from linkwise.cli._words import (
     OPTIONS,
     chosen_lines,
     chosen_parts,
+    cluster_lines,
     cluster_sizes,
     columns_values,
     data_sections,
@@ -43,6 +44,7 @@ from linkwise.cli._words import (
     pairs_line,
     search_line,
     views_values,
+    words_of_clusters,
 )
 from linkwise.constraints import Constraints, feasibility
 from linkwise.exceptions import (
@@ -148,6 +150,9 @@ def run_cluster(job: ClusterJob, screen: Screen) -> None:
         "disbelieved": _look_again(model, table),
         "clusters": n_clusters,
         "cluster_sizes": cluster_sizes(model.labels_, n_clusters),
+        "cluster_words": words_of_clusters(
+            table, data.notes, model.labels_, n_clusters
+        ),
         "by_chance": getattr(model, "by_chance_", None),
         "p_value": getattr(model, "p_value_", None),
         "method": job.method,
@@ -316,7 +321,7 @@ def _sections(values: dict[str, Any], search: str) -> list[Section]:
         *data_sections(values),
         ("pairs", [pairs_line(values)]),
         ("satisfied", [held_line(values)]),
-        ("clusters", [f"{listed(values['cluster_sizes'], 20)} rows"]),
+        ("clusters", cluster_lines(values)),
         (what, chosen_lines(values["chosen"])),
         *([] if values["approximation"] == "exact" else [_approximation(values)]),
         ("search", [search]),

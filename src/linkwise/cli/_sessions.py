@@ -193,7 +193,6 @@ def _report(opened: Opened) -> str:
     from linkwise.plots import report_page
 
     session, table = opened.session, opened.table
-    names = [f"cluster {id_} is {name!r}" for id_, name in session.names.items()]
     return report_page(
         session.model_,
         session.X_,
@@ -201,8 +200,9 @@ def _report(opened: Opened) -> str:
         table=table.frame,
         ids=session.ids.tolist(),
         labels=session.labels_,
+        names=session.names,
         title=f"Clusters of {table.path.name}",
-        lines=[session.criterion, session.status().sentence, *names],
+        lines=[session.criterion, session.status().sentence],
     )
 
 

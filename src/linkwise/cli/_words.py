@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from linkwise._typing import IntArray
-from linkwise.cli._screen import Section, counted
+from linkwise.cli._screen import Section, counted, listed
 from linkwise.constraints import Constraints
-from linkwise.tables import ColumnNote, Reading
+from linkwise.tables import ColumnNote, Reading, cluster_words, words_text
 
 _ENDS = {
     "budget": "all candidates tried",
@@ -23,6 +23,8 @@ _ENDS = {
 }
 _DECIMAL = re.compile(r"\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
 _N_CHOSEN = 10
+# Clusters that a summary lists.
+_N_CLUSTERS = 20
 # Columns that a summary lists.
 _N_COLUMNS = 30
 # What the parameters of estimators are called on the command line.
@@ -286,3 +288,33 @@ def cluster_sizes(labels: IntArray, n_clusters: int) -> list[int]:
     """Return the number of rows of each cluster."""
     sizes: list[int] = np.bincount(labels, minlength=n_clusters).tolist()
     return sizes
+
+
+def words_of_clusters(
+    table: Any, notes: list[ColumnNote], labels: IntArray, n_clusters: int
+) -> list[list[str]]:
+    """Return the words that set the texts of each cluster apart; none without texts.
+
+    ``notes`` say which columns hold texts; where there are none, the columns tell.
+    """
+    if notes and all(note.kind != "text" for note in notes):
+        return []
+    kinds = {note.name: note.reading for note in notes} if notes else None
+    found = cluster_words(table.frame, labels, kinds=kinds)
+    words = [found.get(cluster, []) for cluster in range(n_clusters)]
+    return words if any(words) else []
+
+
+def cluster_lines(values: dict[str, Any]) -> list[str]:
+    """Return sizes and words of clusters; without words all sizes in one line."""
+    sizes, words = values["cluster_sizes"], values["cluster_words"]
+    if not words:
+        return [f"{listed(sizes, _N_CLUSTERS)} rows"]
+    width = len(f"{max(sizes):,}")
+    lines = [
+        f"{cluster}: {size:>{width},} row{' ' if size == 1 else 's'}  {words_text(own)}"
+        for cluster, (size, own) in enumerate(zip(sizes, words, strict=True))
+    ]
+    more = len(lines) - _N_CLUSTERS
+    lines = [line.rstrip() for line in lines[:_N_CLUSTERS]]
+    return [*lines, f"and {more} more (--json lists all)"] if more > 0 else lines

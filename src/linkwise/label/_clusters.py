@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from linkwise._typing import IntArray
-from linkwise.tables import cluster_traits
+from linkwise.tables import cluster_traits, words_text
 
 # Members that are shown: so many nearest to the middle, and so many farthest.
 _N_MEMBERS = 5
 # What sets clusters apart: so many traits, at least so many standard deviations.
 _N_APART = 3
+_N_LOOKED_AT = 20
 _CLEAR = 0.3
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito), darker
 # or lighter where they would vanish on the ground; and six shapes besides.
@@ -23,12 +24,15 @@ def look_of(cluster: int) -> dict[str, Any]:
     return {"color": _COLORS[cluster % len(_COLORS)], "shape": cluster % _N_SHAPES}
 
 
-def name_of(session: Any, cluster: int) -> str:
-    """Return the name a cluster was given, or one made of its id."""
-    return session.names.get(cluster) or f"cluster {cluster}"
+def name_of(session: Any, cluster: int, words: dict[int, list[str]]) -> str:
+    """Return the name a cluster was given, its words, or one made of its id."""
+    given = session.names.get(cluster) or words_text(words.get(cluster, []))
+    return given or f"cluster {cluster}"
 
 
-def list_clusters(session: Any, traits: dict[int, list[str]]) -> list[dict[str, Any]]:
+def list_clusters(
+    session: Any, traits: dict[int, list[str]], words: dict[int, list[str]]
+) -> list[dict[str, Any]]:
     """Return all clusters, the one with most doubt first."""
     if not session.is_fitted:
         return []
@@ -46,7 +50,7 @@ def list_clusters(session: Any, traits: dict[int, list[str]]) -> list[dict[str, 
         listed.append(
             {
                 "id": cluster,
-                "name": name_of(session, cluster),
+                "name": name_of(session, cluster, words),
                 "size": int(rows.sum()),
                 "answered": round(float(answered[rows].mean()), 4),
                 "doubt": _mean(doubt[rows]),
@@ -100,8 +104,9 @@ def _nearest(cluster: int, middles: dict[int, Any]) -> int | None:
 
 
 def traits_of(frame: Any, labels: Any) -> dict[int, list[str]]:
-    """Return what sets each cluster apart, in a few words."""
-    found = cluster_traits(frame, labels, n_largest=_N_APART)
+    """Return what sets each cluster apart beside the words of texts."""
+    found = cluster_traits(frame, labels, n_largest=_N_LOOKED_AT)
+    found = found[found["kind"] != "word"].groupby("cluster").head(_N_APART)
     traits: dict[int, list[str]] = {}
     rows: Any = found[found["difference"].abs() >= _CLEAR].itertuples()
     for row in rows:

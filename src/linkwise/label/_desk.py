@@ -21,6 +21,7 @@ from linkwise.label._clusters import (
 )
 from linkwise.label._rows import Rows
 from linkwise.label._worker import Worker
+from linkwise.tables import TextTerms
 
 # Answers that the page shows below the question.
 _N_LAST = 10
@@ -72,6 +73,8 @@ class Desk:
         self._row_of = {name: row for row, name in enumerate(session.ids.tolist())}
         self._map = self._mapped(None)
         self._traits: dict[int, list[str]] = {}
+        self._words: dict[int, list[str]] = {}
+        self._terms: TextTerms | None = None
         self._n_fitted = -1
         self.worker = Worker(session, self.lock, self.tell, self._draw)
         if session.is_fitted:
@@ -94,7 +97,10 @@ class Desk:
 
     def _draw(self, model: Any) -> None:
         self._map = self._mapped(model)
-        self._traits = traits_of(self.rows.frame, self.session.labels_)
+        frame, labels = self.rows.frame, self.session.labels_
+        self._traits = traits_of(frame, labels)
+        self._terms = self._terms or TextTerms(frame)
+        self._words = self._terms.words(labels)
 
     def _mapped(self, model: Any) -> Any:
         """Return the rows as 16-bit points."""
@@ -234,7 +240,7 @@ class Desk:
 
     def clusters(self) -> list[dict[str, Any]]:
         """Return all clusters in words and numbers."""
-        return list_clusters(self.session, self._traits)
+        return list_clusters(self.session, self._traits, self._words)
 
     def cluster(self, cluster: int) -> dict[str, Any]:
         """Return a cluster with some of its members."""
@@ -242,7 +248,10 @@ class Desk:
         shown = {
             part: [self.rows.shown(r) for r in rows] for part, rows in found.items()
         }
-        return {"id": cluster, "name": name_of(self.session, cluster), **shown}
+        return {"id": cluster, "name": self._name_of(cluster), **shown}
+
+    def _name_of(self, cluster: int) -> str:
+        return name_of(self.session, cluster, self._words)
 
     def points(self) -> bytes:
         """Return where rows are on the map: x and y of each, 16 bits."""
@@ -256,7 +265,7 @@ class Desk:
         found, place = np.unique(labels, return_inverse=True)
         place = np.where(labels < 0, NO_LABEL, place).astype("<u2")
         palette = [
-            {"id": int(c), "name": name_of(self.session, int(c)), **look_of(int(c))}
+            {"id": int(c), "name": self._name_of(int(c)), **look_of(int(c))}
             for c in found
         ]
         return place.tobytes(), palette

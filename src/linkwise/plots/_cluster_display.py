@@ -1,5 +1,6 @@
 """The map of the rows: clusters, pairs that hold and pairs that do not."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.constraints import Constraints, check_constraints
 from linkwise.doors import is_several
 from linkwise.estimators import row_map
-from linkwise.plots._style import LIGHT, Theme, axes_for, finish
+from linkwise.plots._style import LIGHT, Theme, axes_for, finish, literal
 from linkwise.plots._words import counted
 
 # Pairs of a kind that are drawn: more would hide the rows.
 _N_LINES = 300
+# Letters of the name of a cluster in the legend.
+_NAME_LENGTH = 40
 # Clusters that the legend names.
 _N_NAMED = 12
 # Steps from the middle of a cluster to where its number may stand, in points.
@@ -38,6 +41,8 @@ class ClusterDisplay:
         Pairs between rows.
     what : str, default="kernel principal component"
         What the axes are.
+    names : dict of {int: str}, optional
+        What clusters are called in the legend, such as their words.
 
     Attributes
     ----------
@@ -66,6 +71,7 @@ class ClusterDisplay:
         labels: IntArray,
         constraints: Constraints | None = None,
         what: str = "kernel principal component",
+        names: Mapping[int, str] | None = None,
     ) -> None:
         self.coordinates, self.labels = np.asarray(coordinates), np.asarray(labels)
         if self.labels.shape != (len(self.coordinates),):
@@ -75,6 +81,7 @@ class ClusterDisplay:
             )
         self.constraints = Constraints() if constraints is None else constraints
         self.what = what
+        self.names = names or {}
 
     @classmethod
     def from_estimator(
@@ -83,6 +90,7 @@ class ClusterDisplay:
         X: Any,
         constraints: Any = None,
         *,
+        names: Mapping[int, str] | None = None,
         ax: Axes | None = None,
         theme: Theme = LIGHT,
     ) -> "ClusterDisplay":
@@ -96,13 +104,21 @@ class ClusterDisplay:
             The rows, as ``fit`` took them.
         constraints : Constraints, pair, sparse matrix or table, optional
             Pairs between the rows, as ``fit`` takes them.
+        names : dict of {int: str}, optional
+            What clusters are called in the legend, such as their words.
         ax : matplotlib Axes, optional
             Where to draw; on a new figure by default.
         theme : Theme, optional
             Colours; for light paper by default.
         """
         return cls.from_labels(
-            X, labels_of(model, X), constraints, model=model, ax=ax, theme=theme
+            X,
+            labels_of(model, X),
+            constraints,
+            model=model,
+            names=names,
+            ax=ax,
+            theme=theme,
         )
 
     @classmethod
@@ -113,6 +129,7 @@ class ClusterDisplay:
         constraints: Any = None,
         *,
         model: Any = None,
+        names: Mapping[int, str] | None = None,
         ax: Axes | None = None,
         theme: Theme = LIGHT,
     ) -> "ClusterDisplay":
@@ -124,14 +141,15 @@ class ClusterDisplay:
             The rows.
         labels : array-like of shape (n_samples,)
             Their clusters, -1 for none.
-        constraints, ax, theme
+        constraints, names, ax, theme
             As for :meth:`from_estimator`.
         model : estimator, optional
             Fitted; rows are shown as it sees them. None: by their columns.
         """
         coordinates: FloatArray = row_map(model, X)
         pairs = check_constraints(constraints, None, n_samples=len(coordinates))
-        return cls(coordinates, labels, pairs, axes_of(model)).plot(ax=ax, theme=theme)
+        display = cls(coordinates, labels, pairs, axes_of(model), names)
+        return display.plot(ax=ax, theme=theme)
 
     def plot(
         self, ax: Axes | None = None, *, theme: Theme = LIGHT, legend: bool = True
@@ -201,9 +219,10 @@ class ClusterDisplay:
             )
             if cluster in named:
                 name = "in no cluster" if cluster < 0 else f"cluster {cluster}"
-                handles.append(
-                    _handle(theme, f"{name}: {counted(size, 'row')}", linestyle="")
-                )
+                text = f"{name}: {counted(size, 'row')}"
+                if cluster in self.names:
+                    text += f"\n{literal(self.names[cluster], _NAME_LENGTH)}"
+                handles.append(_handle(theme, text, linestyle=""))
                 handles[-1].set(**style, markersize=6.5)
         if len(clusters) > _N_NAMED:
             more = f"and {len(clusters) - _N_NAMED} more clusters"

@@ -20,7 +20,7 @@ from linkwise.plots._advice import advice_on
 from linkwise.plots._cluster_display import ClusterDisplay, axes_of
 from linkwise.plots._doubt_display import DoubtDisplay
 from linkwise.plots._findings import Findings, findings_of
-from linkwise.plots._page import document, escaped
+from linkwise.plots._page import breakable, document, escaped
 from linkwise.plots._report_clusters import N_CLUSTERS, cluster_section
 from linkwise.plots._report_pairs import (
     broken_section,
@@ -35,7 +35,7 @@ from linkwise.plots._style import Theme, new_figure, shortened
 from linkwise.plots._traits_display import clear_traits, varied_traits
 from linkwise.plots._weights_display import WeightsDisplay
 from linkwise.plots._words import counted, joined, share_text, short_name
-from linkwise.tables import Reading, cluster_traits
+from linkwise.tables import Reading, cluster_traits, cluster_words, words_text
 
 # What is listed before "and N more".
 _N_TRAITS = 7
@@ -60,6 +60,7 @@ def report_page(
     ids: Sequence[Any] | None = None,
     labels: Any = None,
     kinds: Mapping[str, str | Reading] | None = None,
+    names: Mapping[int, str] | None = None,
     title: str = "Clusters",
     lines: Sequence[str] = (),
 ) -> str:
@@ -82,6 +83,8 @@ def report_page(
         Clusters, -1 for none, where they are not those of the model.
     kinds : dict of {str: str or Reading}, optional
         What the columns of the table hold, see :func:`linkwise.tables.cluster_traits`.
+    names : dict of {int: str}, optional
+        What clusters are called; by default the words that set their texts apart.
     title : str, default="Clusters"
         Heading.
     lines : sequence of str
@@ -111,14 +114,17 @@ def report_page(
         shown.source(), found.labels, kinds=kinds, n_largest=5 * _N_TRAITS
     )
     traits = varied_traits(clear_traits(traits), _N_TRAITS)
+    called = _names(shown, found, kinds) | {
+        cluster: name for cluster, name in (names or {}).items() if name
+    }
     body = [
         f"<header><h1>{escaped(title)}</h1>",
         *(f'<p class="note">{escaped(line)}</p>' for line in lines),
         "</header>",
         *_summary(found),
         *_advice(found),
-        *_map(found, model, X),
-        *cluster_section(found, shown, traits),
+        *_map(found, model, X, called),
+        *cluster_section(found, shown, traits, called),
         *question_section(found, shown),
         *broken_section(found, shown),
         *contradiction_section(found, shown),
@@ -189,7 +195,20 @@ def _advice(found: Findings) -> Iterator[str]:
     yield "</ol></section>"
 
 
-def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
+def _names(
+    shown: ShownRows, found: Findings, kinds: Mapping[str, str | Reading] | None
+) -> dict[int, str]:
+    """Return the words of clusters, as far as their rows have texts."""
+    source = shown.source()
+    if not isinstance(source, pd.DataFrame):
+        return {}
+    words = cluster_words(source, found.labels, kinds=kinds)
+    return {cluster: words_text(own) for cluster, own in words.items() if own}
+
+
+def _map(
+    found: Findings, model: Any, X: Any, names: Mapping[int, str]
+) -> Iterator[str]:
     coordinates: FloatArray = row_map(model, X)
     display = ClusterDisplay(coordinates, found.labels, found.pairs, axes_of(model))
 
@@ -213,13 +232,16 @@ def _map(found: Findings, model: Any, X: Any) -> Iterator[str]:
     )
     yield "<div class='map'>"
     yield picture(draw, "Map of the rows with clusters and pairs", "large")
-    yield f"{_map_legend(found)}</div></section>"
+    yield f"{_map_legend(found, names)}</div></section>"
 
 
-def _map_legend(found: Findings) -> str:
+def _map_legend(found: Findings, names: Mapping[int, str]) -> str:
     items = []
     for cluster, size in enumerate(found.sizes.tolist()[:N_CLUSTERS]):
-        items.append(f"{glyph(cluster)} cluster {cluster}: {counted(size, 'row')}")
+        item = f"{glyph(cluster)} cluster {cluster}: {counted(size, 'row')}"
+        if cluster in names:
+            item += f" <span class='words'>{breakable(names[cluster])}</span>"
+        items.append(item)
     if found.n_clusters > N_CLUSTERS:
         items.append(f"and {found.n_clusters - N_CLUSTERS} more clusters")
     for name, holds in zip(("must-link", "cannot-link"), found.holds, strict=True):

@@ -1,6 +1,6 @@
 """The section of a report on each cluster: profile, typical rows, rows in doubt."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -19,7 +19,10 @@ _N_CELLS = 6
 
 
 def cluster_section(
-    found: Findings, shown: ShownRows, traits: pd.DataFrame
+    found: Findings,
+    shown: ShownRows,
+    traits: pd.DataFrame,
+    names: Mapping[int, str],
 ) -> Iterator[str]:
     """Yield all clusters, the first ones in full."""
     yield (
@@ -29,20 +32,21 @@ def cluster_section(
         "the centre.</p>"
     )
     for cluster in range(min(found.n_clusters, N_CLUSTERS)):
-        yield from _cluster(found, shown, traits, cluster)
+        yield from _cluster(found, shown, traits, cluster, names.get(cluster, ""))
     if found.n_clusters > N_CLUSTERS:
         yield f'<p class="note">and {found.n_clusters - N_CLUSTERS} more clusters</p>'
     yield "</section>"
 
 
 def _cluster(
-    found: Findings, shown: ShownRows, traits: pd.DataFrame, cluster: int
+    found: Findings, shown: ShownRows, traits: pd.DataFrame, cluster: int, name: str
 ) -> Iterator[str]:
     size = int(found.sizes[cluster])
     share = share_text(size, found.n_rows)
     own = traits[traits["cluster"] == cluster]
     yield (
         f'<article class="card"><h3>{glyph(cluster)} Cluster {cluster} '
+        f'<span class="words">{breakable(name)}</span> '
         f'<span class="note">{counted(size, "row")}, {share}</span></h3>'
         '<div class="halves"><div>'
     )

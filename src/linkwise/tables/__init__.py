@@ -23,6 +23,7 @@ from linkwise.tables._pipeline import TablePipeline, table_pipeline
 from linkwise.tables._preparation import TablePreparation, ViewNote
 from linkwise.tables._text_rows import EncoderNote
 from linkwise.tables._traits import cluster_traits
+from linkwise.tables._words import TextTerms, cluster_words, words_text
 
 __all__ = [
     "KINDS",
@@ -34,10 +35,12 @@ __all__ = [
     "Reading",
     "TablePipeline",
     "TablePreparation",
+    "TextTerms",
     "UnreadPicture",
     "UnreadableError",
     "ViewNote",
     "cluster_traits",
+    "cluster_words",
     "describe_pictures",
     "is_bundled_there",
     "is_id_like",
@@ -46,4 +49,5 @@ __all__ = [
     "read_picture",
     "table_pipeline",
     "with_gaps",
+    "words_text",
 ]

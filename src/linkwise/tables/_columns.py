@@ -5,7 +5,7 @@ That is decided once, by all values that a model is fitted on, and kept in the m
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -413,6 +413,18 @@ def _as_asked(
     else:
         return Reading(asked, missing=gaps)
     return min(readings, key=lambda reading: reading.read(column).unread.sum())
+
+
+def reading_of(
+    name: str, column: "pd.Series[Any]", kinds: Mapping[str, str | Reading] | None
+) -> Reading:
+    """Return how a column is read, as ``kinds`` says or as it is found out."""
+    known = None if kinds is None else kinds.get(name, "")
+    if isinstance(known, Reading):
+        return known
+    if known is not None and known not in KINDS:
+        return Reading("empty")  # left out
+    return note_of(name, column, asked=known)[0].reading
 
 
 def with_gaps(column: "pd.Series[Any]", decimal: str = ".") -> "pd.Series[Any]":

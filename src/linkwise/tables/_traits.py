@@ -8,7 +8,8 @@ import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from linkwise._typing import FloatArray, IntArray
-from linkwise.tables._columns import KINDS, Reading, note_of
+from linkwise.tables._columns import Reading, reading_of
+from linkwise.tables._words import TextTerms
 
 COLUMNS = [
     "cluster",
@@ -20,13 +21,9 @@ COLUMNS = [
     "difference",
     "error",
 ]
-# Values of a category, and words of a text, that are looked at: the most frequent.
+# Values of a category that are looked at, the most frequent, and words of a cluster.
 _N_VALUES = 40
-_N_WORDS = 2000
-# Rows whose words are counted, at the most.
-_ROWS_FOR_WORDS = 50_000
-# A letter, and more.
-_WORD = r"(?u)\b[^\W\d_][\w'-]+\b"
+_N_WORDS = 8
 
 
 class _Trait(NamedTuple):
@@ -150,7 +147,7 @@ def _of_column(
 ) -> Iterator[_Trait]:
     """Yield what can be said of the clusters by a column."""
     column = column.reset_index(drop=True)
-    reading = _reading_of(name, column, kinds)
+    reading = reading_of(name, column, kinds)
     kind, found = reading.kind, reading.read(column).found
     if kind == "number":
         yield _of_numbers(name, kind, found.to_numpy(), labels, k)
@@ -170,17 +167,6 @@ def _of_column(
         yield from _of_words(name, found, labels, k)
     if kind in ("number", "date", "category", "text") and found.isna().any():
         yield _of_shares(name, "gap", "", found.isna().to_numpy(), labels, k)
-
-
-def _reading_of(
-    name: str, column: "pd.Series[Any]", kinds: Mapping[str, str | Reading] | None
-) -> Reading:
-    known = None if kinds is None else kinds.get(name, "")
-    if isinstance(known, Reading):
-        return known
-    if known is not None and known not in KINDS:
-        return Reading("empty")  # left out
-    return note_of(name, column, asked=known)[0].reading
 
 
 def _of_numbers(
@@ -211,21 +197,17 @@ def _of_shares(
 def _of_words(
     name: str, texts: "pd.Series[Any]", labels: IntArray, k: int
 ) -> Iterator[_Trait]:
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    if len(texts) > _ROWS_FOR_WORDS:
-        rng = np.random.default_rng(0)
-        some = np.sort(rng.choice(len(texts), _ROWS_FOR_WORDS, replace=False))
-        texts, labels = texts.iloc[some], labels[some]
-    counter = CountVectorizer(
-        binary=True, token_pattern=_WORD, min_df=2, max_features=_N_WORDS
-    )
-    try:
-        has_word = csr_array(counter.fit_transform(texts.fillna("").astype(str)))
-    except ValueError:  # no word is in two rows
+    """Yield the terms of :func:`cluster_words`, each for the clusters that it names."""
+    terms = TextTerms(texts)
+    words = terms.words(labels, _N_WORDS)
+    places = {term: place for place, term in enumerate(terms.names)}
+    chosen = sorted({term for own in words.values() for term in own})
+    if not chosen:
         return
-    words = counter.get_feature_names_out().tolist()
-    yield from _of_indicators(name, words, has_word, labels, k)
+    has_term = terms.has[:, [places[term] for term in chosen]]
+    for trait in _of_indicators(name, chosen, has_term, labels[terms.rows], k):
+        is_own = [trait.value in words.get(cluster, ()) for cluster in range(k)]
+        yield trait._replace(difference=np.where(is_own, trait.difference, np.nan))
 
 
 def _of_sparse(rows: csr_array, labels: IntArray, k: int) -> Iterator[_Trait]:
