@@ -1,5 +1,6 @@
 """Folders of pictures in the place of data files."""
 
+import copy
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from PIL import Image, ImageDraw
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from linkwise import KernelCSC, load, save
+from linkwise import KernelCSC, ModelFileError, load, save
 from linkwise.active import is_fit_due
 from linkwise.cli._screen import Screen
 from linkwise.cli._sessions import SessionJob, beside, open_session
@@ -110,6 +111,12 @@ def test_models_of_python_and_of_the_command_are_the_same(linkwise, shapes):
     linkwise.ok(*CLUSTER)
     same = adjusted_rand_score(model.labels_, pd.read_csv("labels.csv")["cluster"])
     assert same == 1
+    for name, value in (("views", 1), ("more", "settings")):
+        crafted = copy.deepcopy(model)
+        setattr(crafted[0], name, value)
+        save(crafted, "crafted.linkwise")
+        with pytest.raises(ModelFileError, match="other settings"):
+            load("crafted.linkwise")
     Path("x.png").write_text("no")
     with pytest.raises(UnreadableError, match="x.png: no PNG"):
         model.predict(["x.png"])
