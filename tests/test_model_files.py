@@ -37,6 +37,7 @@ from linkwise import (
     save,
     table_pipeline,
 )
+from linkwise.estimators._ridge import learn_ridge
 from linkwise.kernels import RBF, PairKernel, Polynomial, Precomputed
 from linkwise.model_files import _FIRST_LINE, _TRUSTED
 
@@ -349,20 +350,51 @@ class TestRules:
             ("feature", 0, 99, "looks beyond"),
             ("roots", 1, 10**6, "looks beyond"),
             ("roots", 1, 0, "do not follow"),
-            ("classes", 0, 7, "looks beyond"),
+            ("classes", 0, 7, "not there"),
             ("classes", 0, 1, "unknown"),
         ],
     )
     def test_trees_that_lead_elsewhere(self, placed, tmp_path, field, at, value, match):
-        values = getattr(placed._rule.placing.trees, field).copy()
+        (trees,) = placed._rule.placing.learners
+        values = getattr(trees, field).copy()
         values[at] = value
-        trees = replace(placed._rule.placing.trees, **{field: values})
-        self.refuse(placed, tmp_path, match, placing={"trees": trees})
+        trees = replace(trees, **{field: values})
+        self.refuse(placed, tmp_path, match, placing={"learners": (trees,)})
 
     def test_leaves_without_votes(self, placed, tmp_path):
-        trees = placed._rule.placing.trees
+        (trees,) = placed._rule.placing.learners
         trees = replace(trees, votes=trees.votes[:1])
-        self.refuse(placed, tmp_path, "looks beyond", placing={"trees": trees})
+        self.refuse(placed, tmp_path, "looks beyond", placing={"learners": (trees,)})
+
+    @pytest.mark.parametrize(
+        "change, match",
+        [
+            ({"centres": np.zeros((3, 99))}, "centres"),
+            ({"coefficients": np.zeros((2, 3))}, "coefficients"),
+            ({"offset": np.zeros(2)}, "coefficients"),
+            ({"width": 0.0}, "no width"),
+            ({"width": "wide"}, "no width"),
+            ({"is_linear": None}, "of no kind"),
+            ({"classes": np.array([0, 1, 7])}, "not there"),
+            ({"classes": np.array([0, 1, 1])}, "unknown"),
+            ({"classes": np.array([0.0, 1.0, 2.0])}, "whole numbers"),
+            ({"classes": np.array([1, 0, 2])}, "different clusters"),
+        ],
+    )
+    def test_regressions_of_another_size(self, placed, tmp_path, change, match):
+        (trees,) = placed._rule.placing.learners
+        n_features = len(placed._rule.placing.scaling.mean)
+        own = np.arange(12) % 3
+        columns = np.random.default_rng(0).normal(size=(12, n_features))
+        ridge, _ = learn_ridge(columns, own, np.random.default_rng(0))
+        model = copy.copy(placed)
+        rule = replace(placed._rule.placing, learners=(trees, ridge))
+        model._rule = replace(placed._rule, placing=rule)
+        save(model, tmp_path / "model")
+        rows = np.zeros((2, n_features))
+        assert_array_equal(load(tmp_path / "model").predict(rows), model.predict(rows))
+        both = (trees, replace(ridge, **change))
+        self.refuse(placed, tmp_path, match, placing={"learners": both})
 
     def test_tables_of_another_size(self, placed, tmp_path):
         tables = placed._rule.placing.tables[:, :2]

@@ -20,6 +20,7 @@ from linkwise.clustering import Centres
 from linkwise.estimators import MahalanobisCSC
 from linkwise.estimators._placed_rows import NearestCentre, PlacedRows
 from linkwise.estimators._placing import Placing
+from linkwise.estimators._ridge import Ridge
 from linkwise.estimators._trees import Trees
 from linkwise.kernels import (
     Standardized,
@@ -122,13 +123,36 @@ def _check_rule(rule: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
     check_array(placing.weights, (n_members,), "weights of members")
     check_array(placing.tables, (n_members, k, k), "tables of members")
     need(isinstance(placing.committee_weight, float), "the committee has no weight")
-    if placing.trees is None:
+    need_type(placing.learners, "the set of learners", tuple)
+    if not placing.learners:
         return
     n_features = sum(sizes)
     need_type(placing.scaling, "the scaling of columns", Standardized)
     for values in (placing.scaling.mean, placing.scaling.scale):
         check_array(values, (n_features,), "means and scales of columns")
-    _check_trees(placing.trees, n_features, k)
+    for learner in placing.learners:
+        check = _check_ridge if isinstance(learner, Ridge) else _check_trees
+        check(learner, n_features, k)
+        is_known = bool(np.array_equal(learner.classes, placing.learners[0].classes))
+        need(is_known, "learners know different clusters")
+
+
+def _check_ridge(ridge: Any, n_features: int, n_clusters: int) -> None:
+    """Raise unless a regression has a coefficient for each centre and cluster."""
+    n_centres, _ = check_array(ridge.centres, (None, n_features), "centres")
+    (n_known,) = check_array(ridge.offset, (None,), "shares of clusters")
+    check_array(ridge.coefficients, (n_centres, n_known), "coefficients")
+    need(isinstance(ridge.width, float) and ridge.width > 0.0, "a kernel has no width")
+    need(isinstance(ridge.is_linear, bool), "a kernel is of no kind")
+    _check_classes(ridge.classes, n_known, n_clusters)
+
+
+def _check_classes(classes: Any, n_known: int, n_clusters: int) -> None:
+    check_array(classes, (n_known,), "classes")
+    need(classes.dtype.kind == "i", "clusters are no whole numbers")
+    is_there = bool(((classes >= 0) & (classes < n_clusters)).all())
+    need(is_there, "a learner knows clusters that are not there")
+    need(len(np.unique(classes)) == n_known, "a cluster is unknown")
 
 
 def _check_trees(trees: Any, n_features: int, n_clusters: int) -> None:
@@ -139,8 +163,8 @@ def _check_trees(trees: Any, n_features: int, n_clusters: int) -> None:
     for values in (trees.threshold, trees.left, trees.right):
         check_array(values, (n_nodes,), "nodes")
     check_array(trees.roots, (None,), "roots")
-    check_array(trees.classes, (n_known,), "classes")
-    whole = (trees.feature, trees.left, trees.right, trees.roots, trees.classes)
+    _check_classes(trees.classes, n_known, n_clusters)
+    whole = (trees.feature, trees.left, trees.right, trees.roots)
     need(all(own.dtype.kind == "i" for own in whole), "nodes are no whole numbers")
     is_leaf, nodes = trees.feature < 0, np.arange(n_nodes)
     branches, leaves = nodes[~is_leaf], trees.left[is_leaf]
@@ -151,13 +175,11 @@ def _check_trees(trees: Any, n_features: int, n_clusters: int) -> None:
         (trees.feature[~is_leaf], n_features),
         (leaves, n_leaves),
         (trees.roots, n_nodes),
-        (trees.classes, n_clusters),
     ):
         is_there = bool(((own >= 0) & (own < n)).all())
         need(is_there, "a tree looks beyond what is there")
     need(len(trees.roots) > 0, "there is no tree")
     need(bool((np.diff(trees.roots) > 0).all()), "trees do not follow each other")
-    need(len(np.unique(trees.classes)) == n_known, "a cluster is unknown")
 
 
 def _check_labels(own: Any, n_clusters: int) -> None:

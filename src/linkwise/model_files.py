@@ -31,8 +31,8 @@ from linkwise.estimators import (
 )
 from linkwise.tables import PicturePreparation, TablePipeline, TablePreparation
 
-_FIRST_LINE = b"linkwise model, format 3\n"
-_EARLIER = (b"linkwise model, format 1\n", b"linkwise model, format 2\n")
+_FIRST_LINE = b"linkwise model, format 4\n"
+_EARLIER = tuple(b"linkwise model, format %d\n" % n for n in (1, 2, 3))
 _MAX_HEADER = 2**20
 _MAX_REASON = 300
 _MODELS = (ConstrainedKernelKMeans, KernelCSC, MahalanobisCSC, SingleKernelCSC)
@@ -44,6 +44,7 @@ _OWN = {
     "estimators._mahalanobis_csc": ["MahalanobisCSC"],
     "estimators._placed_rows": ["NearestCentre", "PlacedRows"],
     "estimators._placing": ["Placing"],
+    "estimators._ridge": ["Ridge"],
     "estimators._trees": ["Trees"],
     "estimators._single_kernel_csc": ["SingleKernelCSC"],
     "clustering._blocks": ["Centres"],

@@ -17,6 +17,8 @@ from linkwise.estimators._placing import (
     learn_placing,
     voting_members,
 )
+from linkwise.estimators._ridge import Ridge
+from linkwise.estimators._trees import Trees
 from linkwise.search import Committee
 
 SEEDS = st.integers(0, 10**6)
@@ -157,7 +159,7 @@ class TestPlacing:
         found = placing.probabilities(labels[None], None)
         in_first = np.array([0.1 + 1.0 + 8 * 10 / 2 / 9, 0.1])
         in_second = np.array([0.1 + 10 / 2 / 9, 0.1 + 1.0 + 10 / 2])
-        assert placing.trees is None
+        assert placing.learners == ()
         assert_allclose(found[0], in_first / in_first.sum())
         assert_allclose(found[19], in_second / in_second.sum())
 
@@ -215,7 +217,7 @@ class TestPlacing:
         near = place(committee, labels, closure, columns)
         assert_allclose(far, near, atol=1e-6)
 
-    def test_forests_that_cannot_tell_the_clusters_have_no_say(self):
+    def test_learners_that_cannot_tell_the_clusters_have_no_say(self):
         rng = np.random.default_rng(0)
         y = np.arange(80) % 2
         committee = Committee(y[None], np.ones(1), 30.0, 2)
@@ -225,9 +227,43 @@ class TestPlacing:
             (y[:, None] + 0.1 * rng.normal(size=(80, 3)), True),
         ):
             placing = learn_placing(committee, y, closure, columns, seed=0)
-            assert (placing.trees is not None) == has_say
+            assert (len(placing.learners) > 0) == has_say
             found = placing.probabilities(y[None], columns)
             assert_array_equal(found.argmax(axis=1), y)
+
+    @pytest.mark.parametrize(
+        ("rule", "is_alone", "expected"),
+        [
+            ("sum of columns", False, [Ridge]),
+            ("sum of columns", True, [Ridge]),
+            ("one column", False, [Trees]),
+            ("one column", True, [Trees]),
+            ("noisy", False, [Trees, Ridge]),
+            ("noisy", True, [Trees]),
+        ],
+    )
+    def test_what_knows_unseen_rows_better_has_the_say(self, rule, is_alone, expected):
+        rng = np.random.default_rng(0)
+        columns = rng.uniform(-1, 1, size=(400, 8))
+        y = {
+            "sum of columns": columns.sum(axis=1) > 0,
+            "one column": columns[:, 0] > 0.5,
+            "noisy": columns[:, :2].sum(axis=1) + rng.normal(0, 0.5, 400) > 0,
+        }[rule].astype(np.intp)
+        committee = Committee(y[None], np.full(1, 0.8), 30.0, 2)
+        closure = Constraints.sample(y, 400, random_state=0).closure(400)
+        found = learn_placing(
+            committee, y, closure, columns, seed=0, is_alone=is_alone
+        ).learners
+        assert [type(learner) for learner in found] == expected
+
+    def test_few_rows_with_pairs_are_left_to_forests(self):
+        columns = np.random.default_rng(0).uniform(-1, 1, size=(90, 8))
+        y = (columns.sum(axis=1) > 0).astype(np.intp)
+        committee = Committee(y[None], np.full(1, 0.6), 30.0, 2)
+        closure = Constraints.sample(y, 400, random_state=0).closure(90)
+        found = learn_placing(committee, y, closure, columns, seed=0).learners
+        assert [type(learner) for learner in found] == [Trees]
 
     def test_a_cluster_without_pairs_keeps_the_rows_of_the_committee(self):
         labels = np.repeat([0, 1, 2], 20)

@@ -94,9 +94,10 @@ class KernelCSC(KernelClusterer):
         of the clusters before that.
     final_step : {"auto", "soft", "hard"} or None, default="auto"
         What follows the search. "auto": rows are placed. Groups of rows that the
-        believed pairs put together are assigned to clusters, forests learn them from
-        the columns, and every row goes where the best candidates and the forests expect
-        it. Clusters stay as the chosen kernel has them (None) with
+        believed pairs put together are assigned to clusters, forests and a kernel
+        regression learn them from the columns, and every row goes where the best
+        candidates and these learners expect it. Clusters stay as the chosen kernel has
+        them (None) with
         ``selection="train"``, where pairs are too few for it (less than five rows with
         a pair for each cluster), and for rows that are sparse, of one length or no
         rows of numbers at all. "soft", "hard": constrained clustering under the chosen

@@ -2,8 +2,9 @@
 
 The search leaves many clusterings, the pairs leave groups of rows that belong together.
 Once the groups are assigned to clusters, two experts know more than one clustering
-does: the committee, by the groups that each of its clusters holds, and forests that
-learn the groups from the columns. The same rule serves the rows of a fit and new rows.
+does: the committee, by the groups that each of its clusters holds, and learners that
+find the groups in the columns: forests, or a kernel regression where that knows unseen
+rows better. The same rule serves the rows of a fit and new rows.
 """
 
 import warnings
@@ -15,6 +16,7 @@ import numpy as np
 from linkwise._typing import FloatArray, IntArray
 from linkwise.constraints import Closure
 from linkwise.estimators._assignment import LinkedRows
+from linkwise.estimators._ridge import Ridge, learn_ridge
 from linkwise.estimators._trees import Trees
 from linkwise.kernels import Standardized
 from linkwise.search import Committee, matched
@@ -24,6 +26,8 @@ _LEAST = 0.02
 # Members that are looked at, the heaviest, and the least weight of a vote, relative.
 _MAX_MEMBERS = 60
 _LEAST_WEIGHT = 1e-3
+# Error of a learner that makes none.
+_LEAST_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,12 @@ class PlacingSettings:
     least_in_all : int
         Rows with pairs below which nothing is placed.
     shortfall : float
-        How many fewer pairs, as a share, a forest may satisfy out of bag than the
-        committee does; beyond that the columns do not show the clusters.
+        How many fewer pairs, as a share, what is learnt may satisfy on rows that it has
+        not seen than the committee does; beyond that columns do not show the clusters.
+    least_for_ridge : int
+        Rows with pairs from which the ridge regression takes part.
+    clearly : float
+        Ratio of two errors on unseen rows below which the better learner is used alone.
     """
 
     n_members: int = 5
@@ -64,6 +72,8 @@ class PlacingSettings:
     least_rows: float = 5.0
     least_in_all: int = 20
     shortfall: float = 0.2
+    least_for_ridge: int = 100
+    clearly: float = 0.8
 
 
 SETTINGS = PlacingSettings()
@@ -94,18 +104,19 @@ class Placing:
     tables : ndarray of shape (n_used, n_clusters, n_clusters)
         Probability of each final cluster, for each cluster of each member.
     committee_weight : float
-        Weight of the committee, in [0, 1]; the forests have the rest.
-    trees : Trees or None
-        Forests that have learnt the groups; None if there was nothing to learn.
+        Weight of the committee, in [0, 1]; the learners have the rest.
+    learners : tuple of Trees or Ridge
+        What has learnt the groups, each for the same clusters; empty if there was
+        nothing to learn.
     scaling : Standardized or None
-        Scaling of the columns that the forests see.
+        Scaling of the columns that the learners see.
     """
 
     members: IntArray
     weights: FloatArray
     tables: FloatArray
     committee_weight: float
-    trees: Trees | None
+    learners: tuple[Trees | Ridge, ...]
     scaling: Standardized | None
 
     def probabilities(
@@ -126,16 +137,17 @@ class Placing:
             Each row sums to 1.
         """
         found = _shares(clusters, self.weights, self.tables)
-        if self.trees is None:
+        if not self.learners:
             return found
         assert self.scaling is not None and features is not None
-        learnt = self.trees.shares(self.scaling.transform(features).plain())
+        columns = self.scaling.transform(features).plain()
+        learnt = sum(own.shares(columns) for own in self.learners) / len(self.learners)
         # Clusters that no pair tells of are left to the committee.
-        known = self.trees.classes
-        by_forests = found.copy()
-        by_forests[:, known] = learnt * found[:, known].sum(axis=1, keepdims=True)
+        known = self.learners[0].classes
+        by_learners = found.copy()
+        by_learners[:, known] = learnt * found[:, known].sum(axis=1, keepdims=True)
         weight = self.committee_weight
-        return np.asarray(weight * found + (1.0 - weight) * by_forests)
+        return np.asarray(weight * found + (1.0 - weight) * by_learners)
 
 
 def learn_placing(
@@ -187,16 +199,16 @@ def learn_placing(
     else:
         voters, clusters = everyone.heaviest(settings.n_members), committee.labels
     tables = _tables(clusters, n_clusters, voters, labels, linked.rows, own, settings)
-    trees = None
+    learners: tuple[Trees | Ridge, ...] = ()
     if columns is not None and len(np.unique(own)) > 1:
-        trees, unseen = _forests(columns, own, seed, settings.n_trees)
+        learners, unseen = _learn(columns, own, seed, is_alone, settings)
         guessed = np.array(labels)
         guessed[linked.rows] = unseen
         promised = float(committee.weights @ committee.scores)
         if closure.score(guessed) < promised - settings.shortfall:
-            trees = None
+            learners = ()
     say = min(1.0, settings.full_say * n_clusters / n_linked)
-    return Placing(*voters, tables, say / (say + 1.0), trees, scaling)
+    return Placing(*voters, tables, say / (say + 1.0), learners, scaling)
 
 
 def voting_members(committee: Committee) -> Voters:
@@ -316,13 +328,49 @@ def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> Floa
     return found
 
 
+def _learn(
+    columns: FloatArray,
+    own: IntArray,
+    seed: int,
+    is_alone: bool,
+    settings: PlacingSettings,
+) -> tuple[tuple[Trees | Ridge, ...], IntArray]:
+    """Return what has learnt the groups, and what it says of rows it has not seen.
+
+    Forests, a regression or both: by their squared errors on unseen rows. One alone
+    where each further vote would need another pass over many rows.
+    """
+    order = _order(columns, own)
+    columns, own = columns[order], own[order]
+    classes, at = np.unique(own, return_inverse=True)
+    trees, by_trees = _forests(columns, own, seed, settings.n_trees)
+    learners: tuple[Trees | Ridge, ...] = (trees,)
+    votes = by_trees
+    if len(own) >= settings.least_for_ridge:
+        ridge, by_ridge = learn_ridge(columns, own, np.random.default_rng(seed))
+        truth = np.eye(len(classes))[at]
+        ratio = _error(by_ridge, truth) / max(_error(by_trees, truth), _LEAST_ERROR)
+        if ratio < settings.clearly:
+            learners, votes = (ridge,), by_ridge
+        elif ratio <= 1.0 / settings.clearly and not is_alone:
+            learners, votes = (trees, ridge), by_trees + by_ridge
+    unseen = np.empty_like(own)
+    unseen[order] = classes[votes.argmax(axis=1)]
+    return learners, unseen
+
+
+def _error(shares: FloatArray, truth: FloatArray) -> float:
+    """Return the mean squared error of shares of classes."""
+    return float(((shares - truth) ** 2).sum(axis=1).mean())
+
+
 def _forests(
     columns: FloatArray, own: IntArray, seed: int, n_trees: int
-) -> tuple[Trees, IntArray]:
+) -> tuple[Trees, FloatArray]:
     """Return two forests: one for which all clusters count the same, one as they are.
 
     Together they neither lose small clusters nor exaggerate them. Also what the first
-    says of the rows out of bag.
+    says of the rows out of bag, (n_linked, n_known).
     """
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
@@ -335,16 +383,12 @@ def _forests(
         ),
         ExtraTreesClassifier(n_trees, random_state=seed),
     )
-    order = _order(columns, own)
     with warnings.catch_warnings():
         # A row that every tree has seen gets no vote: then it counts as the first.
         warnings.simplefilter("ignore")
         for forest in forests:
-            forest.fit(columns[order], own[order])
-    votes = np.nan_to_num(forests[0].oob_decision_function_)
-    unseen = np.empty_like(own)
-    unseen[order] = forests[0].classes_[votes.argmax(axis=1)]
-    return Trees.of(forests), unseen
+            forest.fit(columns, own)
+    return Trees.of(forests), np.nan_to_num(forests[0].oob_decision_function_)
 
 
 def _out_of_bag(
