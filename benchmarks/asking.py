@@ -1,10 +1,12 @@
 """How long asking takes: questions, answers on disk, rescoring, a refit.
 
 Run with ``python benchmarks/asking.py [--rows 10000 1000000]``. Medians in milliseconds
-on made-up rows; the refit has 300 candidates.
+on made-up rows; the refit has 300 candidates. ``--groups 1000 10000 100000`` measures
+questions about groups alone: made-up embeddings of 384 columns in 77 classes.
 """
 
 import argparse
+import resource
 import statistics
 import tempfile
 import time
@@ -48,6 +50,35 @@ def session_times(n_rows: int, n_answers: int = 100) -> dict[str, float]:
     }
 
 
+def group_times(n_rows: int, n_answers: int = 150) -> dict[str, float]:
+    """Return medians with questions about groups, and the memory of the process."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(77, size=n_rows)
+    X = rng.normal(size=(77, 384)).astype(np.float32)[y]
+    X += 1.5 * rng.normal(size=X.shape).astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    oracle = Truth(y)
+    times: dict[str, list[float]] = {"ask": [], "tell": [], "labels": [], "status": []}
+    with tempfile.TemporaryDirectory() as folder:
+        tic = time.perf_counter()
+        log = Path(folder) / "log.jsonl"
+        session = Session(X, KernelCSC(77), log=log, questions="auto", prices={})
+        opened = time.perf_counter() - tic
+        with session:
+            for _ in range(n_answers):
+                question: list = []
+                times["ask"].append(seconds(lambda q=question: q.append(session.ask())))
+                said = oracle.answer(question[0])
+                times["tell"].append(
+                    seconds(lambda q=question, s=said: session.tell(q[0], s))
+                )
+                times["labels"].append(seconds(lambda: session.labels_))
+                times["status"].append(seconds(session.status))
+    found = {what: 1e3 * statistics.median(own) for what, own in times.items()}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"open": 1e3 * opened, **found, "memory, MiB": memory}
+
+
 def rescoring(
     n_rows: int = 10_000, n_members: int = 300, n_answers: int = 200
 ) -> float:
@@ -88,9 +119,15 @@ def refit(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--groups", type=int, nargs="+", default=[])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print(date.today())
+    for n_rows in args.groups:
+        for what, found in group_times(n_rows).items():
+            print(f"{n_rows:>9,} rows  {what:18s}{found:9.1f}")
+    if args.groups:
+        return
     for n_rows in args.rows:
         for what, found in session_times(n_rows).items():
             print(f"{n_rows:>9,} rows  {what:18s}{found:9.2f} ms")

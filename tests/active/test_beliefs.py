@@ -53,7 +53,7 @@ def test_a_class_that_a_wrong_answer_made_two_groups_is_found_out():
     session.tell((rows[0], rows[2]), "same")
     session.tell((rows[1], rows[3]), "same")
     question = session.ask()
-    assert question.kind == "proof"
+    assert question.purpose == "proof"
     assert {question.i, question.j} == {rows[2], rows[3]}
     told = session.tell(question, "same")
     assert [a.is_same for a in told.conflict.chain].count(False) == 1
@@ -69,7 +69,7 @@ def test_a_proof_is_asked_for_once_whatever_is_said(choice):
     session.tell((first, other), "same")
     session.tell((a, b), "same")
     question = session.ask()
-    assert question.kind == "proof"
+    assert question.purpose == "proof"
     told = session.tell(question, "same")
     if choice:
         session.resolve(told.conflict, choice)
@@ -88,7 +88,7 @@ def test_no_pair_is_asked_again_twice(said):
     for _ in range(25):
         question = session.ask()
         word = "same" if Y[question.i] == Y[question.j] else "different"
-        if question.kind == "again":
+        if question.purpose == "again":
             asked.append((question.i, question.j))
             word = "unsure" if said == "unsure" else word
         told = session.tell(question, word)

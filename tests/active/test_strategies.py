@@ -35,7 +35,7 @@ def test_questions_are_open_and_askable(strategy):
             break
         assert question.i in askable and question.j in askable
         relation = session._state.known.relation(question.i, question.j)
-        assert (relation is None) == (question.kind != "proof")
+        assert (relation is None) == (question.purpose != "proof")
         assert session.is_open(question)
         session.tell(
             question, "same" if Y[question.i] == Y[question.j] else "different"

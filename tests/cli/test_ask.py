@@ -36,6 +36,7 @@ def ask(linkwise, *arguments, answers=""):
 
 
 BASE = ("--id-column", "name", "--candidates", "20", "--clusters", "3")
+BASE += ("--questions", "pair")
 
 
 def test_a_program_can_answer(linkwise, flowers):
@@ -138,7 +139,7 @@ def test_errors(linkwise, flowers, arguments, code, message):
 def test_rows_without_ids_are_found_in_another_order(linkwise, flowers):
     frame = pd.read_csv("flowers.csv").drop(columns="name")
     frame.to_csv("flowers.csv", index=False)
-    options = ("--candidates", "20", "--clusters", "3", "--json")
+    options = ("--candidates", "20", "--clusters", "3", "--json", "--questions", "pair")
     ask(linkwise, *options, answers="y\nn\nu\n" * 3)
     pairs = pd.read_csv("flowers.pairs.csv")
     expected = {
@@ -270,6 +271,6 @@ def test_a_question_that_comes_again_says_so(capsys, kind, painter):
     paint.ask(Question(0, 1, "0:0:1", kind), None)
     out, err = capsys.readouterr()
     if painter == "json":
-        assert json.loads(err)["kind"] == kind
+        assert json.loads(err)["purpose"] == kind
     else:
         assert ("Once more:" in out + err) == (kind == "again")

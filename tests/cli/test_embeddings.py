@@ -82,6 +82,8 @@ def questions(linkwise, *arguments):
         10,
         "--limit",
         12,
+        "--questions",
+        "pair",
         "--log",
         f"{len(linkwise.files())}.jsonl",
         stdin=answers,

@@ -27,7 +27,8 @@ GOOD = {
     "check": ["check", "flowers.csv", "pairs.csv"],
     "predict": ["predict", "m.linkwise", "flowers.csv", "-o", "out.csv"],
     "report": ["report", "m.linkwise", "flowers.csv", "-c", "pairs.csv"],
-    "ask": ["ask", "flowers.csv", "--candidates", 5, "-k", 3, "--limit", 3],
+    "ask": ["ask", "flowers.csv", "--candidates", 5, "-k", 3, "--limit", 3]
+    + ["--questions", "pair"],
     "label": ["label", "flowers.csv", "--candidates", 5, "-k", 3, "--export", "out"],
     "demo": ["demo", "--dataset", "iris", "--candidates", 5],
     "bench run": ["bench", "run", *BENCH],

@@ -121,6 +121,14 @@ def test_a_named_encoder_is_named_again(notes, monkeypatch):
 
 def test_questions_are_asked_about_texts_and_columns(notes):
     asked = notes.ok(
-        "ask", "notes.csv", "-k", 2, "--id-column", "id", stdin="y\nn\ny\nq\n"
+        "ask",
+        "notes.csv",
+        "-k",
+        2,
+        "--id-column",
+        "id",
+        "--questions",
+        "pair",
+        stdin="y\nn\ny\nq\n",
     )
     assert "parcel" in asked.output or "invoice" in asked.output

@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from linkwise.active._beliefs import beliefs_of, p_of, unproved, worth_again
 from linkwise.active._corrections import with_merges
 from linkwise.active._features import are_embeddings
 from linkwise.active._fitter import Fitter
+from linkwise.active._kinds import Question
 from linkwise.active._log import digest_of
 from linkwise.active._record import Record
 from linkwise.active._state import State, pair
@@ -26,18 +27,6 @@ from linkwise.active._strategies import (
 _CHECK_EVERY = 10
 # From so many clusters on groups that all differ take too many answers to be found.
 _MANY_CLUSTERS = 8
-
-
-class Question(NamedTuple):
-    """Two rows of which a person may know whether they belong together."""
-
-    i: int
-    j: int
-    id: str
-    # "check": drawn at random; "again": it was asked before; "proof": the answer should
-    # follow from others
-    kind: str = "pair"
-    p_same: float | None = None  # what the committee expects
 
 
 @dataclass
@@ -124,11 +113,11 @@ class Asker:
                 return self._question(i, j, "check")
         return None
 
-    def _question(self, i: int, j: int, kind: str = "pair", of: int = 0) -> Question:
+    def _question(self, i: int, j: int, purpose: str = "pair", of: int = 0) -> Question:
         p = p_of(self.view, i, j)
         name = f"{len(self.record.events)}:{i}:{j}:{self._digest(i, j)}"
-        name += f":{of}" if kind == "again" else ""
-        return Question(i, j, name, kind, None if np.isnan(p) else round(p, 6))
+        name += f":{of}" if purpose == "again" else ""
+        return Question(i, j, name, purpose, None if np.isnan(p) else round(p, 6))
 
     def _digest(self, i: int, j: int) -> str:
         """Return a few letters by which other rows in the same places are known."""
@@ -171,16 +160,16 @@ def _said(state: State) -> dict[int, Answer]:
 def is_open(state: State, question: Question) -> bool:
     """Tell whether the answer to a question is still to be had."""
     ends = pair(question.i, question.j)
-    if question.kind in ("again", "proof") and ends in state.doubted:
+    if question.purpose in ("again", "proof") and ends in state.doubted:
         return False
-    if question.kind == "again":
+    if question.purpose == "again":
         of = int(question.id.split(":")[-1])
         return of in state.answers and state.support[of] == 1
     if ends in state.unsure or ends in state.skipped:
         return False
     if any(ends == pair(i, j) for i, j, _ in state.conflicts.values()):
         return False
-    if question.kind == "proof":
+    if question.purpose == "proof":
         return all(ends != pair(i, j) for i, j, _ in state.answers.values())
     return state.known.relation(*ends) is None
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer, Known
+from linkwise.active._pair_votes import learn_votes
 from linkwise.active._state import State, relabelled
 from linkwise.active._strategies import medoid, nearest
 
@@ -23,6 +24,7 @@ class Clusters:
 
     state: State
     features: FloatArray
+    now: IntArray | None = None  # clusters that follow answers, where they do
 
     def merged(self, clusters: Sequence[int]) -> Pairs:
         """Return the pairs by which clusters are one."""
@@ -79,6 +81,8 @@ class Clusters:
     @property
     def labels(self) -> IntArray:
         """Cluster of each row."""
+        if self.now is not None:
+            return self.now
         if self.state.labels is None:
             raise ValueError("There are no clusters yet: call fit first.")
         return self.state.labels
@@ -97,6 +101,8 @@ class Clusters:
     def _largest_groups(self, clusters: Sequence[int]) -> list[int]:
         """Return a row of the largest group of known rows in each cluster."""
         state = self.state
+        if self.now is not None:  # votes do it
+            return []
         found = {
             cluster: group
             for group, cluster in sorted(
@@ -108,9 +114,14 @@ class Clusters:
 
 
 def with_merges(state: State) -> Known:
-    """Return what is known if merges count like answers that contradict none."""
+    """Return what is known if votes and merges count like answers.
+
+    Those that contradict an answer do not.
+    """
     merges = [event for event in state.corrections if event["event"] == "merge"]
-    known = state.known.copy() if merges else state.known
+    is_more = merges or state.votes.of
+    known = state.known.copy() if is_more else state.known
+    learn_votes(known, state.votes)
     for event in merges:
         for names in event["pairs"]:
             i, j = (state.row_of.get(name) for name in names[:2])

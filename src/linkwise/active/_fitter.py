@@ -1,5 +1,6 @@
 """The fits of a session: what they are told, and how their clusters keep their ids."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from linkwise.active._committee import last_step
 from linkwise.active._corrections import consistent_derived, corrected, with_merges
 from linkwise.active._fitting import Fitting
 from linkwise.active._packed import pack
+from linkwise.active._pair_votes import pairs_of
 from linkwise.active._record import Record
 from linkwise.active._state import State, pair
 from linkwise.active._strategies import apart, inferred
@@ -55,6 +57,11 @@ class Fitter:
         self.catch_up()
         return self._committee
 
+    @property
+    def last_committee(self) -> Committee | None:
+        """The committee of the last fit of this run, None before it."""
+        return self._committee
+
     def catch_up(self) -> None:
         """Do the last fit of an earlier run again, unless nobody waits for it."""
         if self.waits and self.model is None and self.record.state.fits:
@@ -79,8 +86,13 @@ class Fitter:
             if is_same is not None and state.known.relation(i, j) == is_same:
                 weight = self.record.events[number].get("weight", 1.0)
                 kinds[is_same][pair(i, j)] = float(weight)
+        known = state.known.copy() if state.votes.of else state.known
+        for i, j, is_same in pairs_of(state.votes):
+            if known.learn(i, j, is_same):
+                kinds[is_same].setdefault(pair(i, j), 1.0)
         for i, j, is_same in consistent_derived(state):
-            kinds[is_same].setdefault(pair(i, j), _DERIVED_WEIGHT)
+            if known.relation(i, j) in (None, is_same):
+                kinds[is_same].setdefault(pair(i, j), _DERIVED_WEIGHT)
         must, cannot = kinds[True], kinds[False]
         return Constraints(
             np.array(list(must), dtype=np.intp).reshape(-1, 2),
@@ -126,17 +138,26 @@ class Fitter:
             is_new=is_new,
         )
 
-    def finish(self, fitting: Fitting) -> int:
-        """Take the clusters of a fit that is done; return how many rows moved."""
+    def finish(
+        self, fitting: Fitting, labels_now: Callable[[], IntArray] | None = None
+    ) -> int:
+        """Take the clusters of a fit that is done; return how many rows moved.
+
+        ``labels_now`` returns clusters that follow answers, where they do.
+        """
         self.model, self.doubt = fitting.model, fitting.doubt
         self._committee = fitting.committee
         n_moved = 0
         if fitting.is_new:
             state = self.record.state
             k = int(last_step(self.model).n_clusters)
-            labels = _with_ids(fitting.labels, state.labels, state.next_id)
-            # Corrections that came while it ran are done to it as well.
-            labels = corrected(state, labels, k + state.n_more - fitting.n_more)
+            if labels_now is None:
+                labels = _with_ids(fitting.labels, state.labels, state.next_id)
+                # Corrections that came while it ran are done to it as well.
+                labels = corrected(state, labels, k + state.n_more - fitting.n_more)
+            else:
+                self.reweigh()
+                labels = labels_now()
             if state.labels is not None:
                 n_moved = int((labels != state.labels).sum())
             self.record.do(event="fit", labels=pack(labels), clusters=k, at=fitting.at)

@@ -4,7 +4,14 @@ from typing import Any
 
 import pandas as pd
 
-from linkwise.active._state import REMOVED, UNDOABLE, WORDS, State, undone_events
+from linkwise.active._state import (
+    GROUP_ANSWERS,
+    REMOVED,
+    UNDOABLE,
+    WORDS,
+    State,
+    undone_events,
+)
 
 _COLUMNS = ["event", "active", "what", "i", "j", "answer", "now", "who", "time", "note"]
 _SHORT = ("i", "j", "answer", "who", "time", "kind", "name", "text", "of", "to")
@@ -19,6 +26,8 @@ def history_of(events: list[dict[str, Any]], state: State) -> pd.DataFrame:
             continue
         row = {"event": number, "active": number not in undone, "what": event["event"]}
         row |= {key: event.get(key) for key in _SHORT}
+        if event["event"] in GROUP_ANSWERS:
+            row |= _of_groups(event)
         if event["event"] in ("change", "resolve"):
             row |= _ends(events, event)
         row["now"] = _now(state, number, event) if row["active"] else "undone"
@@ -27,6 +36,28 @@ def history_of(events: list[dict[str, Any]], state: State) -> pd.DataFrame:
     # Objects: a name that is half of a character is no text for pandas.
     table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
     return table.astype({"event": int, "active": bool})
+
+
+def _of_groups(event: dict[str, Any]) -> dict[str, Any]:
+    """Return rows that an answer about groups is about, and the answer in words."""
+    answer = event["answer"]
+    if event["event"] == "groups":
+        return {
+            "i": next(iter(event["left"]), None),
+            "j": next(iter(event["right"]), None),
+        }
+    if event["event"] == "grid":
+        n = len(event["rows"])
+        said = answer if isinstance(answer, str) else f"{len(answer)} of {n} do not"
+        return {
+            "i": event["rows"][0],
+            "j": next(iter(event["shown"]), None),
+            "answer": said,
+        }
+    is_place = isinstance(answer, int)
+    shown = event["shown"][answer] if is_place else []
+    said = "same" if is_place else answer
+    return {"i": event["row"], "j": next(iter(shown), None), "answer": said}
 
 
 def _ends(events: list[dict[str, Any]], event: dict[str, Any]) -> dict[str, Any]:

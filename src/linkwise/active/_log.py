@@ -13,7 +13,9 @@ from typing import Any
 
 from linkwise.active._schema import Checker
 
-SCHEMA = 1
+# Of logs that are written, and of those that are read.
+SCHEMA = 2
+_READ = (1, 2)
 _log = logging.getLogger(__name__)
 
 
@@ -179,10 +181,11 @@ def _check_first(event: Any, path: Path) -> None:
     """Raise if a file does not begin as a log that can be read."""
     if not isinstance(event, dict) or event.get("event") != "session":
         raise LogError(f"{path} does not begin as the log of a session does.")
-    if event.get("schema") != SCHEMA:
+    schema = event.get("schema")
+    if isinstance(schema, bool) or schema not in _READ:
         raise LogError(
-            f"{path} has schema {reprlib.repr(event.get('schema'))}; this version of "
-            f"linkwise reads {SCHEMA}."
+            f"{path} has schema {reprlib.repr(schema)}; this version of linkwise "
+            f"reads {' and '.join(map(str, _READ))}."
         )
 
 

@@ -164,14 +164,34 @@ def _contents(events: list[dict[str, Any]]) -> dict[int, Digests | None]:
 def _renamed(event: dict[str, Any], rename: Rename) -> dict[str, Any]:
     """Return an event with other names of its rows."""
     found = dict(event)
-    for side in ("i", "j"):
+    for side in ("i", "j", "row"):
         if side in event:
             found[side] = rename(event[side])
+    for key in ("shown", "left", "right"):
+        if key in event:
+            found[key] = [_all_renamed(names, rename) for names in event[key]]
     if "pairs" in event:
         found["pairs"] = [(rename(i), rename(j), same) for i, j, same in event["pairs"]]
     if "rows" in event:
         found["rows"] = [rename(name) for name in event["rows"]]
     return found
+
+
+def _rows_of(event: dict[str, Any]) -> list[Any]:
+    """Return the rows that an answer is about, none if an event is no answer."""
+    if event["event"] in ("answer", "conflict"):
+        return [event["i"], event["j"]]
+    if event["event"] == "which":
+        return [event["row"]]
+    if event["event"] != "grid":
+        return []
+    # It still counts if one of its rows is there.
+    there = [row for row in event["rows"] if not isinstance(row, Gone)]
+    return (there or event["rows"])[:1]
+
+
+def _all_renamed(names: Any, rename: Rename) -> Any:
+    return [*map(rename, names)] if isinstance(names, list) else rename(names)
 
 
 def check_found(
@@ -189,9 +209,9 @@ def check_found(
     LogError
         If no answer is left.
     """
-    answers = [e for e in events if e["event"] in ("answer", "conflict")]
+    answers = [rows for event in events if (rows := _rows_of(event))]
     n_all = len(answers)
-    n_gone = sum(any(isinstance(e[side], Gone) for side in "ij") for e in answers)
+    n_gone = sum(any(isinstance(row, Gone) for row in rows) for rows in answers)
     if n_gone > 0 and n_gone == n_all and then.get("content") is None:
         raise LogError(
             f"{path}: its {n_all} answers name rows by ids, and the data have none. "

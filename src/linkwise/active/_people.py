@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from linkwise.active._log import read_events
 from linkwise.active._naming import Naming
+from linkwise.active._pair_votes import pairs_of
 from linkwise.active._state import MEANING, WORDS, replay, undone_events
 
 
@@ -64,8 +65,7 @@ def answers_of(
     written = read_events(path)
     events = naming.renamed(written)
     undone = undone_events(events)
-    said = [e for e in events if e["event"] in ("answer", "conflict")]
-    names = list(dict.fromkeys(e[side] for e in said for side in "ij"))
+    names = list(dict.fromkeys(name for e in events for name in _names_in(e)))
     state = replay(events, len(names), {name: row for row, name in enumerate(names)})
     meant = {**state.answers, **state.conflicts}
     for number, event in enumerate(events):
@@ -81,6 +81,19 @@ def answers_of(
             root = written[root["of"]]
         who = event.get("who") or root.get("who") or path.name.split(".")[0]
         yield _id_of(root), names[i], names[j], WORDS[is_same], who
+    person = path.name.split(".")[0]
+    for i, j, is_same in pairs_of(state.votes):
+        ends = {"i": names[i], "j": names[j], "answer": WORDS[is_same]}
+        yield _id_of(ends), names[i], names[j], WORDS[is_same], person
+
+
+def _names_in(event: dict[str, Any]) -> list[Any]:
+    """Return the rows that an event says something about."""
+    if event["event"] in ("answer", "conflict"):
+        return [event["i"], event["j"]]
+    if event["event"] in ("which", "start"):
+        return [event["row"]] if "row" in event else []
+    return list(event["rows"]) if event["event"] == "grid" else []
 
 
 def _id_of(event: dict[str, Any]) -> str:

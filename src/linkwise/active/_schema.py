@@ -15,6 +15,7 @@ from linkwise.active._packed import parts_of, unpack_digests
 # Labels have 32 bits; so many ids are left for new clusters.
 _MAX_CLUSTER = 2**30
 _MAX_ROWS = 2**31 - 1
+_MAX_SECONDS = 1e6
 _MAX_FLOAT = sys.float_info.max
 
 
@@ -56,6 +57,8 @@ class Checker:
             raise EventError(f"a pair needs two rows, and {row} is one")
         if kind in ("session", "rows"):
             self._check_names(event)
+        elif kind in _GROUP_CHECKS:
+            _GROUP_CHECKS[kind](event)
 
     def _check_names(self, event: dict[str, Any]) -> None:
         n_rows, names = event["rows"], event.get("names")
@@ -95,6 +98,10 @@ def _is_number(value: Any) -> bool:
     return is_kind and (isinstance(value, int) or math.isfinite(value))
 
 
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) or _is_number(value)
 
@@ -122,6 +129,10 @@ def _is_pair(value: Any) -> bool:
 
 def _is_cluster(value: Any) -> bool:
     return _is_whole(value, 0, _MAX_CLUSTER)
+
+
+def _is_place(value: Any) -> bool:
+    return _is_whole(value, 0, _MAX_ROWS)
 
 
 def _is_answer(value: Any, so_far: Checker) -> bool:
@@ -182,6 +193,10 @@ _NAMES = _plain("a list of texts and numbers", lambda v: _are(v, _is_name))
 _YES_OR_NO = _plain("true or false", lambda v: isinstance(v, bool))
 _CLUSTER = _plain(f"a whole number from 0 to {_MAX_CLUSTER}", _is_cluster)
 _CLUSTERS = _plain("a list of two clusters or more", lambda v: _are(v, _is_cluster, 2))
+_SOME_CLUSTERS = _plain("a list of clusters", lambda v: _are(v, _is_cluster, 1))
+_LISTS_OF_NAMES = _plain(
+    "lists of texts and numbers", lambda v: _are(v, lambda one: _are(one, _is_name))
+)
 _ANSWER = _Field("the number of an earlier answer", _is_answer)
 _EVENT = _Field(
     "the number of an earlier event",
@@ -203,12 +218,27 @@ _OF_ROWS = {
     "content": _plain("null or a text", lambda v: v is None or _is_text(v)),
 }
 _PAIR = {"i": _NAME, "j": _NAME}
+_SECONDS = _plain(
+    "a number of seconds", lambda v: _is_number(v) and 0 <= v <= _MAX_SECONDS
+)
+_OF_GROUP_ANSWER = {
+    "purpose": _word("which", "start", "check", "again", "grid", "merge"),
+    "p": _plain(
+        "a number from 0 to 1, or a list of them",
+        lambda v: _is_share(v) or _are(v, _is_share),
+    ),
+    "question": _TEXT,
+    "seconds": _SECONDS,
+    "note": _TEXT,
+}
 _OF_ANSWER = {
     "weight": _plain(
         "a positive number", lambda v: _is_number(v) and 0 < v <= _MAX_FLOAT
     ),
-    "p": _plain("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
-    "kind": _word("pair", "check", "again", "proof"),
+    "p": _plain("a number from 0 to 1", _is_share),
+    "kind": _word("pair", "check", "again", "proof"),  # schema 1
+    "purpose": _word("pair", "check", "again", "proof"),
+    "seconds": _SECONDS,
     "question": _TEXT,
     "again": _EVENT,
     "note": _TEXT,
@@ -253,7 +283,78 @@ _KINDS: dict[Any, tuple[dict[str, _Field], dict[str, _Field]]] = {
     "split": ({"pairs": _PAIRS, "rows": _NAMES, "to": _CLUSTER}, {}),
     "move": ({"pairs": _PAIRS, "rows": _NAMES, "to": _CLUSTER}, {}),
     "confirm": ({"pairs": _PAIRS, "cluster": _CLUSTER}, {}),
+    "start": (
+        {"first": _CLUSTER, "clusters": _CLUSTER},
+        {"row": _NAME, "to": _CLUSTER},
+    ),
+    "which": (
+        {
+            "row": _NAME,
+            "groups": _SOME_CLUSTERS,
+            "shown": _LISTS_OF_NAMES,
+            "answer": _plain(
+                "a place in 'groups', 'none' or 'unsure'",
+                lambda v: _is_whole(v, 0, _MAX_ROWS) or v in ("none", "unsure"),
+            ),
+        },
+        {**_OF_GROUP_ANSWER, "to": _CLUSTER, "guess": _CLUSTER},
+    ),
+    "grid": (
+        {
+            "group": _CLUSTER,
+            "shown": _NAMES,
+            "rows": _NAMES,
+            "answer": _plain(
+                "a list of places in 'rows', or 'unsure'",
+                lambda v: v == "unsure" or _are(v, _is_place),
+            ),
+        },
+        _OF_GROUP_ANSWER,
+    ),
+    "groups": (
+        {"groups": _CLUSTERS, "left": _NAMES, "right": _NAMES, "answer": _SAID},
+        _OF_GROUP_ANSWER,
+    ),
     "undo": ({"n": _whole(1, _MAX_ROWS)}, {"of": _EVENT}),
     "redo": ({"n": _whole(1, _MAX_ROWS)}, {"of": _EVENT}),
 }
 _KEYS = {key for kind in _KINDS.values() for fields in kind for key in fields}
+
+
+def _check_which(event: dict[str, Any]) -> None:
+    n_groups, answer = len(event["groups"]), event["answer"]
+    if len(event["shown"]) != n_groups or len(set(event["groups"])) != n_groups:
+        raise EventError(f"'shown' must have rows of each of {n_groups} groups")
+    if isinstance(answer, int) and answer >= n_groups:
+        raise EventError(f"'answer' is {answer}, and there are {n_groups} groups")
+    if (answer == "none") != ("to" in event):
+        raise EventError("'to' is needed if the answer is 'none', and only then")
+
+
+def _check_grid(event: dict[str, Any]) -> None:
+    n_rows, answer = len(event["rows"]), event["answer"]
+    if len(set(event["rows"])) != n_rows or n_rows == 0:
+        raise EventError("'rows' must name rows, each once")
+    is_list = not isinstance(answer, str)
+    if is_list and (max(answer, default=0) >= n_rows or len(set(answer)) < len(answer)):
+        raise EventError(f"'answer' must name places below {n_rows}, each once")
+
+
+def _check_two(event: dict[str, Any]) -> None:
+    if len(set(event["groups"])) != 2 or len(event["groups"]) != 2:
+        raise EventError("'groups' must be two groups")
+
+
+def _check_start(event: dict[str, Any]) -> None:
+    if event["clusters"] < 1 or event["first"] + event["clusters"] > _MAX_CLUSTER:
+        raise EventError("'clusters' must be at least 1, and their ids in range")
+    if ("row" in event) != ("to" in event):
+        raise EventError("'row' and 'to' need each other")
+
+
+_GROUP_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "which": _check_which,
+    "grid": _check_grid,
+    "groups": _check_two,
+    "start": _check_start,
+}

@@ -12,13 +12,16 @@ from sklearn.exceptions import NotFittedError
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.active._answers import Answer
-from linkwise.active._asking import Asker, Question, is_open, strategy_of
+from linkwise.active._asking import Asker, is_open, strategy_of
 from linkwise.active._committee import last_step
 from linkwise.active._corrections import Clusters, Pairs
 from linkwise.active._features import as_features, compared, side_by_side
 from linkwise.active._fitter import Fitter
 from linkwise.active._fitting import Fitting
+from linkwise.active._group_answers import GroupDesk
+from linkwise.active._group_asker import measured_prices
 from linkwise.active._history import history_of
+from linkwise.active._kinds import Grid, Merge, Prices, Question, Which, kinds_of
 from linkwise.active._log import Log, LogError
 from linkwise.active._naming import Naming
 from linkwise.active._people import Agreement, agreement_of, answers_of
@@ -86,6 +89,15 @@ class Session:
     constraints : Constraints, optional
         Pairs that are known already, with their weights. What the log says of a pair
         is stronger.
+    questions : "auto", str or sequence of str, default="pair"
+        Kinds of question. "pair": whether two rows belong together; "which": to which
+        group a row belongs; "grid": which of a dozen rows do not belong to a group;
+        "merge": whether two groups are one thing. "auto": all of them, by the doubt
+        that they promise to remove per second. With other kinds than "pair", "which"
+        must be among them, clusters follow every answer, and ``strategy`` is not used.
+    prices : mapping or Prices, optional
+        Seconds that questions cost, such as ``{"which": 10}``. By default they are
+        measured: the median of a person's answers of each kind, from 20 on.
     checks : bool, default=True
         Whether some questions are random pairs, which tell how good the clusters are,
         and some are asked again where the committee disbelieves the answer.
@@ -119,6 +131,8 @@ class Session:
         features: Any = None,
         strategy: Any = "auto",
         constraints: Constraints | None = None,
+        questions: Any = "pair",
+        prices: Any = None,
         checks: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -127,6 +141,8 @@ class Session:
         self.ids, self.X_, self.columns_ = as_features(X, id_column, ids, features)
         self.estimator, self.checks = estimator, checks
         self.random_state = random_state
+        self.questions = kinds_of(questions)
+        own_prices = None if prices is None else Prices.of(prices)
         n_clusters = last_step(estimator).n_clusters
         self.strategy = strategy_of(strategy, self.X_, n_clusters)
         n_samples = len(self.ids)
@@ -157,6 +173,16 @@ class Session:
             self._asker = Asker(self._record, self._fitter, self.strategy, random_state)
             if constraints is not None:
                 self._tell_all(constraints, None, self._told_before())
+            self._desk: GroupDesk | None = None
+            if self.questions != ("pair",):
+                self._desk = GroupDesk.of(
+                    self._record,
+                    self._fitter,
+                    self.questions,
+                    random_state,
+                    checks,
+                    own_prices,
+                )
         except BaseException:
             self.log.close()
             raise
@@ -185,6 +211,23 @@ class Session:
         """Return the number of the last event of a request, None if there is none."""
         return self.log.last_of(attempt)
 
+    @property
+    def prices(self) -> Prices:
+        """Seconds that questions cost: as given, or as measured."""
+        if self._desk is None:
+            return Prices()
+        return self._desk.asker.prices or measured_prices(self._state)
+
+    @property
+    def follows_answers(self) -> bool:
+        """Whether clusters follow every answer, without a fit."""
+        return self._desk is not None
+
+    @property
+    def needs_fits(self) -> bool:
+        """Whether fits make the clusters better: those of embeddings follow answers."""
+        return self._desk is None or not self._desk.asker.are_texts
+
     # Questions
 
     def ask(self, n: int | None = None) -> Any:
@@ -200,7 +243,9 @@ class Session:
         if n is not None:
             if not (is_number and n >= 1):
                 raise ValueError(f"n={n!r}: it must be a whole number, at least 1.")
-            return self._asker.select(int(n))
+            return (self._desk or self._asker).select(int(n))
+        if self._desk is not None:
+            return next(iter(self._desk.select(1)), None)
         extra = self._asker.extra() if self.checks else None
         return extra or next(iter(self._asker.select(1)), None)
 
@@ -208,11 +253,13 @@ class Session:
         """Tell whether both rows may be asked about."""
         return self._asker.may_ask(i, j)
 
-    def is_open(self, question: Question) -> bool:
-        """Tell whether the answer to a question is still to be had."""
+    def is_open(self, question: Any) -> bool:
+        """Tell whether a question still needs an answer."""
+        if not isinstance(question, Question):
+            return question.id not in self._state.asked
         return is_open(self._state, question)
 
-    def recall(self, name: str) -> Question:
+    def recall(self, name: str) -> Any:
         """Return the question of an id, which an earlier run may have asked.
 
         Raises
@@ -220,10 +267,19 @@ class Session:
         LookupError
             If other rows are in the places of those that were asked about.
         """
+        if (
+            self._desk is not None
+            and name.split(":")[1:2]
+            and not (name.split(":")[1].isdigit())
+        ):
+            return self._desk.asker.recall(name)
         return self._asker.recall(name)
 
-    def skip(self, question: Question) -> None:
+    def skip(self, question: Any) -> None:
         """Leave a question out; it does not come again."""
+        if not isinstance(question, Question):
+            self.tell(question, "unsure")
+            return
         i, j = self._record.name(question.i), self._record.name(question.j)
         self._record.do(event="skip", i=i, j=j)
 
@@ -241,6 +297,7 @@ class Session:
         who: str | None = None,
         weight: float = 1.0,
         note: str = "",
+        seconds: float | None = None,
     ) -> Told:
         """Take an answer; it is in the log when this returns.
 
@@ -249,14 +306,18 @@ class Session:
         question : Question, pair of ids, or Constraints
             What was answered; whole Constraints need no ``answer``, and what is
             returned is of all of them, with the first contradiction.
-        answer : {"same", "different", "unsure"}, bool or None
-            What was said.
+        answer : {"same", "different", "unsure"}, bool, None, int or list of int
+            What was said: of two rows or two groups one of these words; of "which" the
+            place in ``question.groups``, "none" or "unsure"; of a grid the places in
+            ``question.rows`` that do not belong, or "unsure".
         who : str, optional
             Who said it.
         weight : float, default=1.0
             What the pair counts in the fit.
         note : str, optional
             Written beside the answer; it goes when the answer is taken back.
+        seconds : float, optional
+            How long the person needed; by default the time since ``ask``.
 
         Returns
         -------
@@ -266,7 +327,9 @@ class Session:
         """
         if isinstance(question, Constraints):
             return self._tell_all(question, who)
-        if answer not in MEANING:
+        if isinstance(question, Which | Grid | Merge):
+            return self._tell_group(question, answer, who, note, seconds)
+        if isinstance(answer, list) or answer not in MEANING:
             raise ValueError(
                 f"answer={answer!r}: allowed are 'same', 'different' and 'unsure'."
             )
@@ -277,7 +340,7 @@ class Session:
         kind, p, name = "pair", None, None
         if isinstance(question, Question):
             i, j = question.i, question.j
-            kind, p, name = question.kind, question.p_same, question.id
+            kind, p, name = question.purpose, question.p_same, question.id
         else:
             i, j = self._record.rows_of(question)
         if name is not None and name in self._state.asked:
@@ -293,16 +356,30 @@ class Session:
             who=who,
             weight=None if weight == 1.0 else weight,
             p=p,
-            kind=None if kind == "pair" else kind,
+            purpose=None if kind == "pair" else kind,
             question=name,
             note=note or None,
             again=int(name.split(":")[-1]) if name and kind == "again" else None,
+            seconds=seconds,
         )
         if not is_stored:
             return Told(False, 0, self._conflict(number), number)
         if is_same is not None:
             self._fitter.reweigh()
         return Told(True, self.n_follow - n_before, event=number)
+
+    def _tell_group(
+        self, question: Any, answer: Any, who: str | None, note: str, seconds: Any
+    ) -> Told:
+        """Take an answer about groups."""
+        if self._desk is None:
+            raise ValueError(
+                f"questions={self.questions}: this session takes no answers to "
+                f"{question.kind!r}."
+            )
+        told = self._desk.tell(question, answer, who, note, seconds)
+        self._fitter.reweigh()
+        return Told(True, told.n_pairs, event=told.event)
 
     def _store(
         self, i: int, j: int, is_same: bool | None, **more: Any
@@ -549,7 +626,9 @@ class Session:
 
     @property
     def _clusters(self) -> Clusters:
-        return Clusters(self._state, self.features)
+        if self._desk is None:
+            return Clusters(self._state, self.features)
+        return Clusters(self._state, self.features, self.labels_)
 
     def _correct(self, event: str, pairs: Pairs, **what: Any) -> None:
         name = self._record.name
@@ -612,13 +691,16 @@ class Session:
 
     def _new_fit(self) -> Fitting:
         n_clusters = self.n_clusters
+        if n_clusters is None and self._desk is not None:
+            n_clusters = max(2, self._desk.n_clusters)
         if n_clusters is None:
             n_clusters = max(2, len(self._asker.view.hoods))
         return self._fitter.new_fit(n_clusters)
 
     def finish_fit(self, fitting: Fitting) -> int:
         """Take the clusters of a fit that is done; return how many rows moved."""
-        return self._fitter.finish(fitting)
+        labels_now = None if self._desk is None else self._desk.asker.labels
+        return self._fitter.finish(fitting, labels_now)
 
     @property
     def history(self) -> pd.DataFrame:
@@ -631,7 +713,7 @@ class Session:
 
     @property
     def n_answers(self) -> int:
-        """Number of pairs with an answer other than unsure."""
+        """Number of answers other than unsure."""
         return self._state.n_answers
 
     @property
@@ -642,17 +724,23 @@ class Session:
     @property
     def is_fitted(self) -> bool:
         """Whether there are clusters, of this run or of an earlier one."""
+        if self._desk is not None:
+            return True
         return self._state.labels is not None
 
     @property
     def labels_(self) -> IntArray:
         """Cluster of each row by its id, as ``fit`` and later corrections left it.
 
+        With questions about groups, clusters follow every answer and need no fit.
+
         Raises
         ------
         NotFittedError
             Before the first fit; answers alone make no clusters.
         """
+        if self._desk is not None:
+            return self._desk.asker.labels()
         if self._state.labels is None:
             raise NotFittedError(
                 "There are no clusters yet: call fit() first. "
@@ -667,12 +755,16 @@ class Session:
 
     def doubt(self) -> FloatArray:
         """Return how probable it is that each row belongs to another cluster."""
+        if self._desk is not None:
+            return self._desk.asker.doubt()
         self._fitter.catch_up()
         doubt = self._fitter.doubt
         return np.full(len(self.ids), np.nan) if doubt is None else doubt
 
     def status(self) -> Status:
         """Return how far the session is, and whether more answers are worth it."""
+        if self._desk is not None:
+            return self._desk.status()
         return status_of(self._state, self._asker.view.hoods)
 
     def close(self) -> None:

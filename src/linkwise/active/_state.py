@@ -7,13 +7,18 @@ import numpy as np
 
 from linkwise._typing import IntArray
 from linkwise.active._answers import Known
+from linkwise.active._kinds import PAGE, Prices
 from linkwise.active._packed import unpack
+from linkwise.active._votes import Votes
 
 # Events that can be taken back.
 UNDOABLE = frozenset(
     ["answer", "conflict", "skip", "resolve", "change", "note", "criterion"]
     + ["merge", "split", "move", "confirm", "rename"]
+    + ["which", "grid", "groups"]
 )
+# Answers to questions about groups.
+GROUP_ANSWERS = frozenset(["which", "grid", "groups"])
 _RELABELLING = frozenset(["merge", "split", "move"])
 # What is said of a pair, and what it means.
 MEANING: dict[Any, bool | None] = {
@@ -66,6 +71,12 @@ class State:
     n_lost: int = 0
     n_contradicted: int = 0  # answers that contradicted others when they came
     names_then: list[Any] | None = None  # ids of the rows when a fit was made
+    votes: Votes = field(default_factory=Votes)
+    start: tuple[int, int] | None = None  # first id and number of the start clusters
+    n_group_answers: int = 0  # to questions about groups, other than unsure
+    n_group_unsure: int = 0
+    # Seconds that answers took without what is charged for rows, pages and marks.
+    seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def rows(self, event: dict[str, Any]) -> tuple[int, int] | None:
         """Return the rows that an event names; None if they are no longer there."""
@@ -78,8 +89,9 @@ class State:
 
     @property
     def n_answers(self) -> int:
-        """Number of pairs with an answer other than unsure."""
-        return sum(is_same is not None for _, _, is_same in self.answers.values())
+        """Number of answers other than unsure."""
+        pairs = sum(is_same is not None for _, _, is_same in self.answers.values())
+        return pairs + self.n_group_answers
 
     def use_ids(self, highest: int) -> None:
         """Give ids up to this one to no other cluster, whatever becomes of it."""
@@ -172,7 +184,7 @@ def replay(
             apply(state, number, event)
         elif event["event"] == "fit":
             state.use_ids(unpack(event["labels"], 0)[1])
-        elif event["event"] == "split":
+        elif event.get("to") is not None and event["event"] in ("split", "which"):
             state.use_ids(event["to"])
     return state
 
@@ -257,6 +269,10 @@ def apply(state: State, number: int, event: dict[str, Any]) -> None:
         state.names[event["cluster"]] = event["name"]
     elif kind in ("merge", "split", "move", "confirm"):
         _apply_correction(state, event)
+    elif kind == "start":
+        _apply_start(state, event)
+    elif kind in GROUP_ANSWERS:
+        _apply_group_answer(state, number, event)
 
 
 def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
@@ -269,7 +285,7 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
     is_same = MEANING[event["answer"]]
     if event.get("p") is not None and is_same is not None:
         state.trust.append(event["p"] if is_same else 1.0 - event["p"])
-        if event.get("kind") == "check":
+        if purpose_of(event) == "check":
             state.checks.append(state.trust[-1] > 0.5)
     earlier = event.get("again")
     if earlier in state.answers and is_same is not None:
@@ -278,9 +294,14 @@ def _apply_answer(state: State, number: int, event: dict[str, Any]) -> None:
     state.put(number, *rows, is_same)
 
 
+def purpose_of(event: dict[str, Any]) -> str:
+    """Return what a question was for; logs of schema 1 call it its kind."""
+    return str(event.get("purpose", event.get("kind", "pair")))
+
+
 def _doubt(state: State, rows: tuple[int, int], event: dict[str, Any]) -> None:
     """Keep in mind that a pair was asked for a second opinion; it is not once more."""
-    if event.get("kind") in ("proof", "again"):
+    if purpose_of(event) in ("proof", "again"):
         state.doubted.add(pair(*rows))
 
 
@@ -336,6 +357,8 @@ def _apply_correction(state: State, event: dict[str, Any]) -> None:
         if None not in ends:
             state.derived.append((*ends, is_same))  # type: ignore[arg-type]
     state.corrections.append(event)
+    if state.start is not None:
+        _vote_correction(state, event)
     if event["event"] == "merge":
         state.n_more -= len(set(event["clusters"])) - 1
         if state.labels is not None:
@@ -348,6 +371,80 @@ def _apply_correction(state: State, event: dict[str, Any]) -> None:
             state.row_of[name] for name in event.get("rows", ()) if name in state.row_of
         ]
         state.labels = relabelled(state.labels, event, rows)
+
+
+def _vote_correction(state: State, event: dict[str, Any]) -> None:
+    """Count what a person does to clusters as votes that outweigh earlier ones."""
+    to = event["cluster"] if event["event"] == "confirm" else event["to"]
+    if event["event"] == "merge":
+        for cluster in event["clusters"]:
+            state.votes.join(to, cluster)
+    if event["event"] in ("merge", "confirm"):
+        names = [name for *ends, is_same in event["pairs"] if is_same for name in ends]
+    else:
+        names = event["rows"]
+    group = state.votes.group(to)
+    for name in dict.fromkeys(names):
+        row = state.row_of.get(name)
+        if row is not None:
+            state.votes.correct(row, group)
+
+
+def _apply_start(state: State, event: dict[str, Any]) -> None:
+    state.start = (event["first"], event["clusters"])
+    state.use_ids(event["first"] + event["clusters"] - 1)
+    row = state.row_of.get(event.get("row"))
+    if row is not None and not state.votes.of:
+        state.votes.found(row, event["to"])
+
+
+def _apply_group_answer(state: State, number: int, event: dict[str, Any]) -> None:
+    answer = event["answer"]
+    if event.get("question") is not None:
+        state.asked[event["question"]] = (answer, number)
+    if event.get("to") is not None:
+        state.use_ids(event["to"])
+    if answer == "unsure":
+        state.n_group_unsure += 1
+    else:
+        state.n_group_answers += 1
+    if "seconds" in event:
+        state.seconds.setdefault(event["event"], []).append(_bare_seconds(event))
+    if event["event"] == "groups":
+        left, right = event["groups"]
+        state.votes.merge(left, right, MEANING[answer])
+    elif event["event"] == "grid":
+        places = [state.row_of.get(name) for name in event["rows"]]
+        there = [at for at, row in enumerate(places) if row is not None]
+        if not isinstance(answer, str):
+            answer = [new for new, at in enumerate(there) if at in set(answer)]
+        rows = [places[at] for at in there]
+        state.votes.grid(event["group"], rows, answer)  # type: ignore[arg-type]
+    else:
+        _apply_which(state, event)
+
+
+def _apply_which(state: State, event: dict[str, Any]) -> None:
+    row, answer = state.row_of.get(event["row"]), event["answer"]
+    if row is None:
+        state.n_lost += 1
+        return
+    if purpose_of(event) == "check" and answer != "unsure":
+        said = event["to"] if answer == "none" else event["groups"][answer]
+        guess = event.get("guess", -1)
+        state.checks.append(state.votes.group(said) == state.votes.group(guess))
+    state.votes.which(row, event["groups"], answer, event.get("to"))
+
+
+def _bare_seconds(event: dict[str, Any]) -> float:
+    """Return the seconds of an answer without those of marks and of a second page."""
+    more = 0.0
+    if event["event"] == "grid" and event["answer"] != "unsure":
+        more = Prices.click * len(event["answer"])
+    elif event["event"] == "which" and len(event["groups"]) > PAGE:
+        is_first = isinstance(event["answer"], int) and event["answer"] < PAGE
+        more = 0.0 if is_first else Prices.page
+    return max(0.0, event["seconds"] - more)
 
 
 def relabelled(labels: IntArray, event: dict[str, Any], rows: Any) -> IntArray:

@@ -30,6 +30,8 @@ class Status(NamedTuple):
     n_lost: int  # answers about rows that are no longer there
     enough: bool
     sentence: str
+    share: float = float("nan")  # of the rows that are right, by checks; NaN: none yet
+    bound: float = float("nan")  # what that share is at least
 
 
 def status_of(state: State, hoods: list[int]) -> Status:
@@ -84,6 +86,8 @@ def held_share(state: State) -> float:
     if state.labels is None or state.n_answers == 0:
         return float("nan")
     known = state.known.as_groups()
+    if known.n_pairs == 0:  # all answers are about groups
+        return float("nan")
     rows = [row for group in known.rows for row in group]
     places = np.full(state.n_samples, -1)
     places[rows] = np.arange(len(rows))

@@ -599,6 +599,13 @@ def ask(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Most questions to ask.")
     ] = None,
+    questions: Annotated[
+        str,
+        typer.Option(
+            metavar="KINDS",
+            help="Kinds of question: auto, pair, or which with grid, merge.",
+        ),
+    ] = "auto",
     candidates: Candidates = 300,
     id_column: IdColumn = None,
     embeddings: EmbeddingsOf = None,
@@ -620,10 +627,12 @@ def ask(
 ) -> None:
     """Ask which rows of DATA belong together, and cluster with the answers.
 
-    One pair at a time: y same, n different, u unsure, z undo, q quit.
+    Where does this row belong: 1 to 9, 0 none, m more groups. Which rows of a group do
+    not: their keys, then Enter. Two rows or groups: y same, n different. Always: u
+    unsure, z undo, q quit.
     """
     with errors_reported(context.obj):
-        from linkwise.cli._ask import AskJob, run_ask
+        from linkwise.cli._ask import AskJob, parse_questions, run_ask
         from linkwise.cli._cluster import parse_n_clusters
         from linkwise.cli._data import Wishes
 
@@ -651,6 +660,7 @@ def ask(
             written=text_options(separator, decimal, encoding, header, sheet),
             n_candidates=candidates,
             seed=seed,
+            questions=parse_questions(questions),
         )
         run_ask(job, Screen(as_json, quiet))
 

@@ -34,6 +34,7 @@ class SessionJob:
     written: TextOptions = field(default_factory=TextOptions)
     n_candidates: int = 300
     seed: int = 0
+    questions: Any = "pair"
 
 
 class Opened(NamedTuple):
@@ -93,6 +94,7 @@ def open_session(job: SessionJob, screen: Screen) -> Opened:
                 original=table.frame,
                 log=log_of(job),
                 constraints=None if known is None else _by_id(known, table),
+                questions=job.questions,
                 random_state=job.seed,
             )
     except LogError as error:

@@ -188,7 +188,7 @@ class Desk:
             return None
         return {
             "id": question.id,
-            "kind": question.kind,
+            "kind": question.purpose,
             "left": self.rows.shown(question.i),
             "right": self.rows.shown(question.j),
         }
@@ -336,8 +336,8 @@ class Desk:
         i, j = (self._row_of.get(event[side]) for side in ("i", "j"))
         if i is None or j is None:
             return None
-        kind, p = event.get("kind", "pair"), event.get("p")
-        return Question(i, j, event["question"], kind, p)
+        purpose = event.get("purpose", event.get("kind", "pair"))
+        return Question(i, j, event["question"], purpose, event.get("p"))
 
     def change(self, event: int, answer: str) -> Any:
         """Give an earlier answer another meaning."""
