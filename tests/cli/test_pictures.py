@@ -162,7 +162,8 @@ def test_few_answers_find_digits(linkwise):
 
 
 def test_questions_name_pictures(linkwise, shapes):
-    done = linkwise("ask", "shapes", "-k", 3, *FEW, stdin="u\n")
+    pairs = ("--questions", "pair")
+    done = linkwise("ask", "shapes", "-k", 3, *FEW, *pairs, stdin="u\n")
     assert done.exit_code == 0, done.stderr
     first = next(line for line in done.stderr.splitlines() if "same, different" in line)
     assert first.count(".png") + first.count(".jpg") == 2

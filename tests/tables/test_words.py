@@ -37,6 +37,13 @@ def test_terms_of_several_words_take_the_place_of_their_words():
     assert not any("prime" in term for term in words[1])
 
 
+def test_pieces_of_a_term_with_a_word_that_is_taken_come_last():
+    own = ["an invoice", "invoice", "send a new invoice", "send a new invoice"]
+    own += ["charged twice", "charged twice"]
+    words = cluster_words([*own, *["a parcel"] * 6], [0] * 6 + [1] * 6)
+    assert words[0][:2] == ["invoice", "charged twice"] and words[1] == ["parcel"]
+
+
 def test_runs_end_at_stop_words_and_at_the_end_of_a_sentence():
     found = set(_analyzed("Send a new invoice. Now pay, please: it is of the bank"))
     assert {"send", "send a new", "send a new invoice", "new invoice"} <= found

@@ -30,6 +30,7 @@ figure img { border-radius: 6px; vertical-align: top; }
   margin-left: 0.4rem; }
 .why { color: var(--broken); }
 .words { overflow-wrap: anywhere; } h3 .words { margin: 0 0.4rem; }
+.legend .words { display: block; margin-left: 1.3rem; color: var(--faint); }
 .halves { display: grid; gap: 0.5rem 2rem;
           grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
 .halves h4:first-child { margin-top: 0.3rem; }

@@ -156,24 +156,31 @@ class TextTerms:
     def _chosen(self, inside: FloatArray, scores: FloatArray, n: int) -> list[str]:
         """Return the terms with the best scores, no word in two of them.
 
-        A longer term takes the place of a word if most rows of the cluster with the
-        word have it.
+        A longer term takes the place of one that it holds if most rows of the cluster
+        with that have it. If it cannot, for one of its words is taken, the term is a
+        torn piece and comes after all others.
         """
         best = np.argsort(-scores, kind="stable")[: int((scores > 0.0).sum())]
         longer = self._longer(best)
         taken: set[str] = set()
         chosen: list[str] = []
+        torn: list[int] = []
         for term in best.tolist():
             if len(chosen) == n:
-                break
+                return chosen
             if taken & _stems(self.names[term]):
                 continue
-            least = _SAYS_MORE * inside[term]
-            for other in longer.get(self.names[term], ()):
-                if inside[other] >= least and not taken & _stems(self.names[other]):
-                    term = other
-            chosen.append(self.names[term])
-            taken |= _stems(self.names[term])
+            most = _SAYS_MORE * inside[term]
+            more = [o for o in longer.get(self.names[term], ()) if inside[o] >= most]
+            if any(taken & _stems(self.names[other]) for other in more):
+                torn.append(term)
+                continue
+            chosen.append(self.names[more[-1] if more else term])
+            taken |= _stems(chosen[-1])
+        for term in torn:
+            if len(chosen) < n and not taken & _stems(self.names[term]):
+                chosen.append(self.names[term])
+                taken |= _stems(chosen[-1])
         return chosen
 
     def _longer(self, places: Any) -> dict[str, list[int]]:
