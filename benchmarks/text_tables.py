@@ -199,7 +199,7 @@ def kmeans_labels(
     prepared = TablePreparation({"text": "text"}, encoder=encoder)
     values = prepared.fit_transform(frame[["text"]])
     return [
-        KMeans(labels.max() + 1, n_init=1, random_state=seed).fit(values).labels_
+        KMeans(labels.max() + 1, n_init=10, random_state=seed).fit(values).labels_
         for seed in range(8)
     ]
 
