@@ -33,6 +33,7 @@ from linkwise.kernels import (
 from linkwise.tables import (
     ColumnNote,
     EncoderNote,
+    PicturePreparation,
     Reading,
     TablePreparation,
     ViewNote,
@@ -57,7 +58,9 @@ _FREE = (
 _TWISTER_SIZE = 624
 
 
-def check_model(own: Any, preparation: TablePreparation | None) -> None:
+def check_model(
+    own: Any, preparation: TablePreparation | PicturePreparation | None
+) -> None:
     """Raise if a clusterer, or what prepares tables for it, cannot be used."""
     sizes = getattr(own, "n_features_in_", ())
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
@@ -73,7 +76,9 @@ def check_model(own: Any, preparation: TablePreparation | None) -> None:
         need(0 <= place <= _TWISTER_SIZE, "random_state has no such place")
     if not isinstance(own, MahalanobisCSC):  # of which nothing is left to try
         _try(own, sizes, n_clusters)
-    if preparation is not None:
+    if isinstance(preparation, PicturePreparation):
+        _check_pictures(preparation, sizes)
+    elif preparation is not None:
         _check_preparation(preparation, sizes)
 
 
@@ -207,6 +212,13 @@ def _try(own: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
         labels = own.predict(rows[0] if len(rows) == 1 else rows)
     is_label = labels.shape == (1,) and -1 <= labels[0] < n_clusters
     need(is_label, "a row gets no label")
+
+
+def _check_pictures(preparation: PicturePreparation, sizes: tuple[int, ...]) -> None:
+    need(set(vars(preparation)) == {"views"}, "pictures have other settings")
+    need(isinstance(preparation.views, bool), "pictures have other settings")
+    widths = tuple(view.width for view in preparation.views_)
+    need(widths == sizes, "a picture gets other numbers")
 
 
 def _check_preparation(preparation: TablePreparation, sizes: tuple[int, ...]) -> None:
