@@ -765,7 +765,7 @@ class Session:
         """Return how far the session is, and whether more answers are worth it."""
         if self._desk is not None:
             return self._desk.status()
-        return status_of(self._state, self._asker.view.hoods)
+        return status_of(self._state, self._asker.view.hoods, len(self._fitter.rows))
 
     def close(self) -> None:
         """Let another session have the log."""
