@@ -70,6 +70,7 @@ _OWN = {
         "Whitened",
         "WithinWhitened",
     ],
+    "kernels._together": ["Joint", "Together"],
     "kernels._views": ["Points", "Raw", "Standardized"],
     "tables._columns": ["ColumnNote", "Reading"],
     "tables._picture_preparation": ["PicturePreparation"],
