@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from linkwise.active import (
     Which,
     run,
 )
+from linkwise.active._group_asker import measured_prices
 from linkwise.active._oracles import answer_to
 
 N_CLASSES = 5
@@ -64,6 +66,11 @@ class TestQuestions:
     def test_pairs_alone_are_the_default(self):
         question = Session(X, MODEL).ask()
         assert question.kind == "pair" and question.purpose == "pair"
+
+    def test_no_question_is_free_also_for_programs(self):
+        times = dict.fromkeys(("which", "grid", "groups", "pair"), [0.0] * 50)
+        prices = measured_prices(SimpleNamespace(seconds=times))
+        assert min(prices.which, prices.grid, prices.merge, prices.pair) > 0
 
     def test_all_kinds_come_with_what_they_show(self):
         oracle = Truth(Y, wrong=0.1)

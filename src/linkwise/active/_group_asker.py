@@ -316,11 +316,13 @@ def _is_text(view: Any) -> bool:
 def measured_prices(state: State) -> Prices:
     """Return what questions cost a person, by the medians of enough answers."""
     own = {
-        _PRICE_OF[kind]: median(times)
+        _PRICE_OF[kind]: max(_LEAST_SECONDS, median(times))
         for kind, times in state.seconds.items()
         if len(times) >= _N_MEASURED
     }
     return Prices(**own)
 
 
+# Programs answer at once, but no question is free.
+_LEAST_SECONDS = 0.5
 _PRICE_OF = {"which": "which", "grid": "grid", "groups": "merge", "pair": "pair"}
