@@ -70,7 +70,6 @@ _OWN = {
         "Whitened",
         "WithinWhitened",
     ],
-    "kernels._together": ["Joint", "Together"],
     "kernels._views": ["Points", "Raw", "Standardized"],
     "tables._columns": ["ColumnNote", "Reading"],
     "tables._picture_preparation": ["PicturePreparation"],

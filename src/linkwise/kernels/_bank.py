@@ -32,8 +32,7 @@ from linkwise.kernels._scaling import (
     survivors,
 )
 from linkwise.kernels._spaces import FeatureSpace, GramSpace, Space, Totals
-from linkwise.kernels._together import Together
-from linkwise.kernels._views import Known, Points, Raw, Standardized
+from linkwise.kernels._views import Known, Points, Standardized
 
 
 class Bank(Protocol):
@@ -115,11 +114,6 @@ class ScaledKernels:
             for i, (view, kernel) in enumerate(self._entries)
             if view is not None and isinstance(kernel, Linear)
         }
-        for i, view in linear.items():
-            if view == Together(Raw()):
-                # Angles of all data sets, or of some.
-                is_angular = len(self.angular_sources) > max(self._views.sources)
-                return Plain(i, _CREDIT_OF_ANGLES if is_angular else 0.0)
         for i, view in linear.items():
             if getattr(view, "had_one_length", False):
                 return Plain(i, _CREDIT_OF_ANGLES)

@@ -34,7 +34,6 @@ from linkwise.kernels._learnt_views import (
     Whitened,
     WithinWhitened,
 )
-from linkwise.kernels._together import ALL, Joint, Together
 from linkwise.kernels._views import Points, Raw, Standardized
 
 # A polynomial kernel multiplies as often.
@@ -138,12 +137,8 @@ def _n_points(v: Any, views: Views, n_features: Sequence[int]) -> int:
     """Return how many training points there are in a view."""
     need(is_whole(v, 0, len(views.views) - 1), f"there is no view {v}")
     source, points = views.sources[v], views.points[v]
-    if source == ALL:
-        n_columns = _n_together(views.views[v], n_features)
-    else:
-        is_there = is_whole(source, 0, len(n_features) - 1)
-        need(is_there, f"there is no data set {source}")
-        n_columns = _n_columns(views.views[v], n_features[source])
+    need(is_whole(source, 0, len(n_features) - 1), f"there is no data set {source}")
+    n_columns = _n_columns(views.views[v], n_features[source])
     need_type(points, "the set of points", Points)
     if points.origin is not None:
         check_array(points.origin, (n_columns,), "the origin")
@@ -200,19 +195,6 @@ def _n_columns(view: Any, n: int) -> int:
         n_classes = _n_classes(view._forest, n)
         return check_array(view._mean, (n_classes,), "means of votes")[0]
     return _mapped(view, n)
-
-
-def _n_together(view: Any, n_features: Sequence[int]) -> int:
-    """Return how many columns a view makes of all data sets."""
-    need_type(view, "a view of all data sets", Together)
-    joint = view._joint
-    need_type(joint, "what puts data sets together", Joint)
-    n_sets = len(n_features)
-    need_type(joint.views, "the set of views", tuple)
-    need(len(joint.views) == n_sets, "a data set is missing")
-    check_array(joint.scales, (n_sets,), "scales of data sets")
-    each = zip(joint.views, n_features, strict=True)
-    return _n_columns(view.view, sum(_n_columns(own, n) for own, n in each))
 
 
 def _mapped(view: Any, n: int) -> int:

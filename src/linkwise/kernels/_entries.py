@@ -16,7 +16,6 @@ from linkwise.kernels._families import (
     Precomputed,
     base_scales,
     is_elementwise,
-    joint_kernels,
     learnt_kernels,
     paper_kernels,
     rich_kernels,
@@ -29,7 +28,6 @@ from linkwise.kernels._learnt_views import (
     is_wide,
     learnt_views,
 )
-from linkwise.kernels._together import ALL, Together, together
 from linkwise.kernels._views import (
     BASES,
     Known,
@@ -55,7 +53,7 @@ class Entry(NamedTuple):
 class Views(NamedTuple):
     """The fitted views of a bank, their sources and their training points."""
 
-    sources: list[int]  # which data set of several each view looks at, or ALL
+    sources: list[int]  # which data set of several each view looks at
     views: list[View]
     points: list[Points]
 
@@ -69,7 +67,7 @@ class Views(NamedTuple):
 
     def transform(self, view: int, X: Sequence[Any]) -> Points:
         """Return the points of new data in one view."""
-        return self.views[view].transform(in_double(data_of(X, self.sources[view])))
+        return self.views[view].transform(in_double(X[self.sources[view]]))
 
 
 class SeveralSets(list[Any]):
@@ -87,11 +85,6 @@ def in_double(X: Any) -> Any:
 def sources_of(X: Any) -> SeveralSets:
     """Return the data sets of X: itself, unless it holds several."""
     return X if isinstance(X, SeveralSets) else SeveralSets([X])
-
-
-def data_of(X: Sequence[Any], source: int) -> Any:
-    """Return one of several data sets, or all of them."""
-    return X if source == ALL else X[source]
 
 
 class Means(NamedTuple):
@@ -318,8 +311,7 @@ def resolve(
                     f"must-link groups; there are {n_groups}."
                 )
             fitted[source, view] = len(views.views)
-            data = data_of(sources, source)
-            learnt, points = fitted_view(view, data, sample_weight, known)
+            learnt, points = fitted_view(view, sources[source], sample_weight, known)
             views.sources.append(source)
             views.views.append(learnt)
             views.points.append(points)
@@ -346,11 +338,6 @@ def resolve(
                         scales = base_scales(views.points[v], rng)
                         found = learnt_kernels(scales, is_wide(views.points[v].values))
                         entries += [Entry(v, kernel) for kernel in found]
-            if item == "rich" and len(sources) > 1:
-                for joined in together(sources, sample_weight, known):
-                    v = view_of(ALL, joined)
-                    scales = base_scales(views.points[v], rng)
-                    entries += [Entry(v, kernel) for kernel in joint_kernels(scales)]
         elif isinstance(item, str) and item == "rbf":
             for source in range(len(sources)):
                 v = view_of(source, Standardized())
@@ -398,7 +385,7 @@ def relearnt(
     changed = set()
     for v, view in enumerate(views.views):
         if 0 < getattr(view, "least_groups", 0) <= known.n_groups:
-            X = data_of(sources, views.sources[v])
+            X = sources[views.sources[v]]
             learnt[v], points[v] = fitted_view(view, X, sample_weight, known)
             changed.add(v)
     positions = [i for i, entry in enumerate(entries) if entry.view in changed]
@@ -496,13 +483,13 @@ def name_of(entry: Entry, views: Views) -> str:
     assert entry.view is not None
     name = getattr(kernel, "__name__", None) or repr(kernel)
     view = views.views[entry.view]
-    if isinstance(view, Reduced | Together):
+    if isinstance(view, Reduced):
         view = view.view
     called = repr(view).removesuffix("()").lower()
     for asked_for, learnt in LEARNT_VIEWS.items():
         if type(view) is type(learnt) and view == learnt:
             called = asked_for
-    source = views.sources[entry.view]
-    if max(views.sources) == 0:
-        return f"{name} on {called}"
-    return f"{name} on {called} of " + ("all X" if source == ALL else f"X[{source}]")
+    several = max(views.sources) > 0
+    return f"{name} on {called}" + (
+        f" of X[{views.sources[entry.view]}]" if several else ""
+    )

@@ -261,15 +261,6 @@ def rich_kernels(
     return kernels
 
 
-def joint_kernels(scales: dict[str, float]) -> list[ElementwiseKernel]:
-    """Return the kernels on several data sets beside each other."""
-    width = scales["squared_distances"]
-    wide: list[ElementwiseKernel] = []
-    if width > 0.0:
-        wide += [RBF(g / width) for g in (0.5, 1.0, 2.0)]
-    return [Linear(), *wide]
-
-
 def learnt_kernels(
     scales: dict[str, float], is_wide: bool = False
 ) -> list[ElementwiseKernel]:

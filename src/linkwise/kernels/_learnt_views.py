@@ -86,7 +86,7 @@ def learnt_views(name: str, X: Any, known: Known | None) -> list[View]:
     views = [view for view in views if n_groups >= getattr(view, "least_groups", 0)]
     if not issparse(X) or not views:
         return views
-    reduction = reduction_of(X)
+    reduction = _reduction(X)
     return [Reduced(view, reduction) for view in views]
 
 
@@ -306,7 +306,7 @@ class Reduced:
         return np.asarray(normalize(self._reduction.transform(rows)))
 
 
-def reduction_of(X: Any) -> TruncatedSVD:
+def _reduction(X: Any) -> TruncatedSVD:
     """Return a truncated singular value decomposition of sparse rows, fitted."""
     n_columns = max(1, min(_REDUCED_COLUMNS, X.shape[1] - 1, X.shape[0] - 1))
     return TruncatedSVD(n_columns, random_state=0).fit(X)
