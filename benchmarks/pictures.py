@@ -60,14 +60,44 @@ def write_shapes(folder: Path) -> dict:
     return {"colours": colours, "shapes": shapes}
 
 
-def ask(folder: Path, classes: np.ndarray, clusters: str, n_answers: int, seed: int):
+def answer_to(question: dict, classes: np.ndarray) -> str:
+    """Return the line that answers a question of any kind truly."""
+
+    def class_of(shown: dict | str) -> int:
+        name = shown if isinstance(shown, str) else shown["id"]
+        return int(classes[int(Path(name).stem)])
+
+    if question["kind"] == "which":
+        own = class_of(question["row"])
+        groups = enumerate(question["groups"], start=1)
+        found = [str(at) for at, rows in groups if class_of(rows[0]) == own]
+        return found[0] if found else "none"
+    if question["kind"] == "grid":
+        own = class_of(question["examples"][0])
+        rows = enumerate(question["rows"], start=1)
+        return " ".join(str(at) for at, row in rows if class_of(row) != own) or "all"
+    if question["kind"] == "merge":
+        sides = class_of(question["left"][0]), class_of(question["right"][0])
+    else:
+        sides = class_of(question["i"]), class_of(question["j"])
+    return "same" if sides[0] == sides[1] else "different"
+
+
+def ask(
+    folder: Path,
+    classes: np.ndarray,
+    clusters: str,
+    kinds: str,
+    n_answers: int,
+    seed: int,
+) -> np.ndarray:
     """Return the clusters after true answers to the questions of ``linkwise ask``."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "labels.csv"
         command = [sys.executable, "-m", "linkwise", "ask", str(folder), "--json"]
         command += ["--clusters", clusters, "--limit", str(n_answers), "--out", out]
         command += ["--log", f"{place}/log.jsonl", "--pairs-out", f"{place}/pairs.csv"]
-        command += ["--seed", str(seed)]
+        command += ["--seed", str(seed), "--questions", kinds]
         with subprocess.Popen(
             list(map(str, command)),
             stdin=subprocess.PIPE,
@@ -78,12 +108,10 @@ def ask(folder: Path, classes: np.ndarray, clusters: str, n_answers: int, seed: 
             for line in process.stderr:
                 question = json.loads(line)
                 if "question" in question:
-                    i, j = (int(Path(question[side]).stem) for side in "ij")
-                    word = "same" if classes[i] == classes[j] else "different"
-                    process.stdin.write(f"{word}\n")
+                    process.stdin.write(f"{answer_to(question, classes)}\n")
                     process.stdin.flush()
         if process.returncode:
-            raise SystemExit(f"linkwise ask ended with {process.returncode}")
+            raise SystemExit(f"linkwise ask ended: {line}")
         return pd.read_csv(out)["cluster"].to_numpy()
 
 
@@ -108,11 +136,13 @@ def main() -> None:
             folder.mkdir()
             for name, classes in write(folder).items():
                 floor = kmeans(folder, classes)
-                for clusters in (str(len(np.unique(classes))), "auto"):
+                k = str(len(np.unique(classes)))
+                for clusters, kinds in ((k, "auto"), ("auto", "auto"), (k, "pair")):
                     start = time.perf_counter()
                     scores = [
                         adjusted_rand_score(
-                            classes, ask(folder, classes, clusters, given.answers, seed)
+                            classes,
+                            ask(folder, classes, clusters, kinds, given.answers, seed),
                         )
                         for seed in range(given.seeds)
                     ]
@@ -121,6 +151,7 @@ def main() -> None:
                         {
                             "pictures": name,
                             "--clusters": clusters,
+                            "--questions": kinds,
                             "answers": given.answers,
                             "ARI, mean": round(float(np.mean(scores)), 3),
                             "ARI, lowest": round(float(np.min(scores)), 3),

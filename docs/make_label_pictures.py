@@ -1,7 +1,7 @@
 """Make the pictures of the page labelling.md: the labelling page in Chromium.
 
-``python docs/make_label_pictures.py`` serves the tickets of ``docs/data`` and digits of
-scikit-learn with ``linkwise label``, answers as their true classes say, and writes
+``python docs/make_label_pictures.py`` serves the tickets of ``docs/data``, digits of
+scikit-learn and pictures of shapes with ``linkwise label``, answers truly, and writes
 ``docs/pictures/label-*.png``. It needs selenium, chromium and chromium-driver
 (``make test-browser`` installs them).
 """
@@ -194,9 +194,30 @@ def digits(browser: webdriver.Chrome, folder: Path) -> None:
         process.wait(30)
 
 
+def photos(browser: webdriver.Chrome, folder: Path) -> None:
+    sys.path.insert(0, str(FOLDER.parent / "benchmarks"))
+    from pictures import write_shapes
+
+    (folder / "photos").mkdir()
+    colours = write_shapes(folder / "photos")["colours"]
+    process, url = serve(folder, "label", "photos", "--criterion", "the same colour")
+    try:
+        page = Page(browser, url)
+        for _ in range(15):
+            one, other = (colours[int(Path(name).stem)] for name in page.pair())
+            page.press("a" if one == other else "x")
+        page.press("b", 1.0)
+        page.idle()
+        page.picture("photos")
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
 if __name__ == "__main__":
     browser = open_browser()
     with tempfile.TemporaryDirectory() as name:
         tickets(browser, Path(name))
         digits(browser, Path(name))
+        photos(browser, Path(name))
     browser.quit()

@@ -87,6 +87,7 @@ def try_out(tmp_path, monkeypatch):
     n_tickets = len(pd.read_csv(DATA / "tickets.csv"))
     embeddings = np.random.default_rng(0).normal(size=(n_tickets, 4))
     np.save(tmp_path / "tickets" / "rows.npy", embeddings)
+    (tmp_path / "tickets" / "photos").mkdir()
     (tmp_path / "rows").mkdir()
     write_rows(tmp_path / "rows")
 

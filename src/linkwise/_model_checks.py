@@ -16,8 +16,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
-from linkwise.clustering import Centres
+from linkwise.clustering import Centres, Logistic, Mixture, UnitRows
 from linkwise.estimators import MahalanobisCSC
+from linkwise.estimators._placed_embeddings import PlacedEmbeddings, ViewMixtures
 from linkwise.estimators._placed_rows import NearestCentre, PlacedRows
 from linkwise.estimators._placing import Placing
 from linkwise.estimators._ridge import Ridge
@@ -33,6 +34,7 @@ from linkwise.kernels import (
 from linkwise.tables import (
     ColumnNote,
     EncoderNote,
+    PicturePreparation,
     Reading,
     TablePreparation,
     ViewNote,
@@ -57,7 +59,9 @@ _FREE = (
 _TWISTER_SIZE = 624
 
 
-def check_model(own: Any, preparation: TablePreparation | None) -> None:
+def check_model(
+    own: Any, preparation: TablePreparation | PicturePreparation | None
+) -> None:
     """Raise if a clusterer, or what prepares tables for it, cannot be used."""
     sizes = getattr(own, "n_features_in_", ())
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
@@ -73,7 +77,9 @@ def check_model(own: Any, preparation: TablePreparation | None) -> None:
         need(0 <= place <= _TWISTER_SIZE, "random_state has no such place")
     if not isinstance(own, MahalanobisCSC):  # of which nothing is left to try
         _try(own, sizes, n_clusters)
-    if preparation is not None:
+    if isinstance(preparation, PicturePreparation):
+        _check_pictures(preparation, sizes)
+    elif preparation is not None:
         _check_preparation(preparation, sizes)
 
 
@@ -102,11 +108,65 @@ def _check_centres(own: Any, sizes: tuple[int, ...]) -> int:
 
 def _check_rule(rule: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
     """Raise unless a rule can say where rows belong."""
-    need_type(rule, "the rule for rows", PlacedRows)
-    placing, k = rule.placing, n_clusters
-    need_type(placing, "what is learnt of rows", Placing)
+    need_type(rule, "the rule for rows", PlacedRows, PlacedEmbeddings)
+    k = n_clusters
     check_array(rule.order, (k,), "the order of clusters")
     need(sorted(rule.order.tolist()) == list(range(k)), "a cluster is missing")
+    if type(rule) is PlacedRows:
+        _check_placed_rows(rule, sizes, k)
+        return
+    check_array(rule.biases, (k,), "biases of clusters")
+    need_type(rule.views, "the set of mixtures", tuple)
+    need(len(rule.views) > 0, "there is no mixture")
+    for view in rule.views:
+        _check_view_mixtures(view, sizes, k)
+    if rule.tables is not None:
+        need_type(rule.tables, "the rule for tables", PlacedRows)
+        _check_rule(rule.tables, sizes, k)
+
+
+def _check_view_mixtures(view: Any, sizes: tuple[int, ...], k: int) -> None:
+    """Raise unless a mixture can say how rows of its view look."""
+    need_type(view, "what is known of a view", ViewMixtures)
+    need(is_whole(view.source, 0, len(sizes) - 1), "a view is missing")
+    need_type(view.steps, "what prepares a view", tuple)
+    width = sizes[view.source]
+    for step in view.steps:
+        need_type(step, "what prepares a view", UnitRows)
+        _, new = check_array(step.directions, (width, None), "directions of a view")
+        check_array(step.mean, (new,), "the mean of a view")
+        width = new
+    need_type(view.mixtures, "the set of mixtures", tuple)
+    need(len(view.mixtures) > 0, "there is no mixture")
+    for mixture in view.mixtures:
+        _check_mixture(mixture, width, k)
+
+
+def _check_mixture(mixture: Any, width: int, k: int) -> None:
+    """Raise unless a mixture has a centre for each cluster."""
+    need_type(mixture, "what is learnt of a view", Mixture)
+    check_array(mixture.centres, (k, width), "centres of a mixture")
+    check_array(mixture.log_priors, (k,), "shares of a mixture")
+    need(isinstance(mixture.kappa, float), "a mixture has no concentration")
+    logistic = mixture.logistic
+    if logistic is None:
+        return
+    need_type(logistic, "a logistic regression", Logistic)
+    (n_known,) = check_array(logistic.components, (None,), "components")
+    need(logistic.components.dtype.kind == "i", "components are no whole numbers")
+    known = set(logistic.components.tolist())
+    need(known <= set(range(k)) and len(known) == n_known, "a component is unknown")
+    check_array(logistic.coefficients, (width, n_known), "coefficients")
+    check_array(logistic.intercepts, (n_known,), "intercepts")
+
+
+def _check_placed_rows(rule: Any, sizes: tuple[int, ...], k: int) -> None:
+    """Raise unless committee and forests can say where rows belong."""
+    placing = rule.placing
+    need_type(placing, "what is learnt of rows", Placing)
+    need_type(rule.sources, "the set of tables", tuple)
+    are_there = all(is_whole(own, 0, len(sizes) - 1) for own in rule.sources)
+    need(are_there and len(rule.sources) > 0, "a table is missing")
     need_type(rule.members, "the set of members", tuple)
     for member in rule.members:
         need_type(member, "a member", NearestCentre)
@@ -121,7 +181,7 @@ def _check_rule(rule: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
     need_type(placing.learners, "the set of learners", tuple)
     if not placing.learners:
         return
-    n_features = sum(sizes)
+    n_features = sum(sizes[source] for source in rule.sources)
     need_type(placing.scaling, "the scaling of columns", Standardized)
     for values in (placing.scaling.mean, placing.scaling.scale):
         check_array(values, (n_features,), "means and scales of columns")
@@ -207,6 +267,13 @@ def _try(own: Any, sizes: tuple[int, ...], n_clusters: int) -> None:
         labels = own.predict(rows[0] if len(rows) == 1 else rows)
     is_label = labels.shape == (1,) and -1 <= labels[0] < n_clusters
     need(is_label, "a row gets no label")
+
+
+def _check_pictures(preparation: PicturePreparation, sizes: tuple[int, ...]) -> None:
+    need(set(vars(preparation)) == {"views"}, "pictures have other settings")
+    need(isinstance(preparation.views, bool), "pictures have other settings")
+    widths = tuple(view.width for view in preparation.views_)
+    need(widths == sizes, "a picture gets other numbers")
 
 
 def _check_preparation(preparation: TablePreparation, sizes: tuple[int, ...]) -> None:

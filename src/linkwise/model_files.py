@@ -29,7 +29,7 @@ from linkwise.estimators import (
     MahalanobisCSC,
     SingleKernelCSC,
 )
-from linkwise.tables import TablePipeline, TablePreparation
+from linkwise.tables import PicturePreparation, TablePipeline, TablePreparation
 
 _FIRST_LINE = b"linkwise model, format 4\n"
 _EARLIER = tuple(b"linkwise model, format %d\n" % n for n in (1, 2, 3))
@@ -42,12 +42,15 @@ _OWN = {
     "estimators._kernel_csc": ["KernelCSC"],
     "estimators._kernel_problem": ["GivenRows"],
     "estimators._mahalanobis_csc": ["MahalanobisCSC"],
+    "estimators._placed_embeddings": ["PlacedEmbeddings", "ViewMixtures"],
     "estimators._placed_rows": ["NearestCentre", "PlacedRows"],
     "estimators._placing": ["Placing"],
     "estimators._ridge": ["Ridge"],
     "estimators._trees": ["Trees"],
     "estimators._single_kernel_csc": ["SingleKernelCSC"],
     "clustering._blocks": ["Centres"],
+    "clustering._mixture": ["Logistic", "Mixture"],
+    "clustering._unit_rows": ["UnitRows"],
     "constraints._pairs": ["Constraints"],
     "kernels._entries": ["CombinedKernel", "Entry", "Means", "Views"],
     "kernels._families": [
@@ -69,6 +72,7 @@ _OWN = {
     ],
     "kernels._views": ["Points", "Raw", "Standardized"],
     "tables._columns": ["ColumnNote", "Reading"],
+    "tables._picture_preparation": ["PicturePreparation"],
     "tables._pipeline": ["TablePipeline"],
     "tables._plain_columns": ["PlainColumns"],
     "tables._preparation": ["TablePreparation", "ViewNote"],
@@ -268,7 +272,7 @@ def _checked(model: Any, frames: dict[str, Any]) -> Any:
             raise ValueError(f"{_short(name)} is no table of a model.")
         setattr(own, name, pd.DataFrame(columns))
     check_is_fitted(own, "labels_")
-    if model is not own:
+    if model is not own and isinstance(model[0], TablePreparation):
         model[0].encoder = "auto"
     check_model(own, None if model is own else model[0])
     return model
@@ -282,7 +286,7 @@ def _short(text: Any) -> str:
 def _clusterer(model: Any) -> Any:
     """Return the clusterer of a model or of a pipeline, None if there is none."""
     if type(model) in (Pipeline, TablePipeline) and len(model) == 2:
-        is_table = isinstance(model[0], TablePreparation)
+        is_table = isinstance(model[0], TablePreparation | PicturePreparation)
         return model[1] if is_table and isinstance(model[1], _MODELS) else None
     return model if isinstance(model, _MODELS) else None
 
@@ -300,7 +304,8 @@ def _content(model: Any, own: Any) -> bytes:
     whole = light
     if model is not own:
         table = copy.copy(model[0])
-        table.encoder = "auto"  # its note says which it was
+        if isinstance(table, TablePreparation):
+            table.encoder = "auto"  # its note says which it was
         steps = [(model.steps[0][0], table), (model.steps[1][0], light)]
         whole = type(model)(steps)
     try:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from linkwise.active import (
     Which,
     run,
 )
+from linkwise.active._group_asker import measured_prices
 from linkwise.active._oracles import answer_to
 
 N_CLASSES = 5
@@ -64,6 +66,11 @@ class TestQuestions:
     def test_pairs_alone_are_the_default(self):
         question = Session(X, MODEL).ask()
         assert question.kind == "pair" and question.purpose == "pair"
+
+    def test_no_question_is_free_also_for_programs(self):
+        times = dict.fromkeys(("which", "grid", "groups", "pair"), [0.0] * 50)
+        prices = measured_prices(SimpleNamespace(seconds=times))
+        assert min(prices.which, prices.grid, prices.merge, prices.pair) > 0
 
     def test_all_kinds_come_with_what_they_show(self):
         oracle = Truth(Y, wrong=0.1)
@@ -450,6 +457,21 @@ class TestTables:
         session = Session(table, model, questions="auto", prices={})
         run(session, Truth(y), budget=25)
         assert adjusted_rand_score(y, session.labels_) > 0.9
+
+    def test_a_session_about_a_table_goes_on_bit_for_bit(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y = np.arange(90) % 3
+        table = rng.normal(size=(90, 4)) + 2.0 * rng.normal(size=(3, 4))[y]
+        more = {"questions": "auto", "prices": {}, "log": tmp_path / "log.jsonl"}
+        model = KernelCSC(3, n_candidates=10, random_state=0)
+        with Session(table, model, **more) as session:
+            answer_all(session, Truth(y), 6)
+            session.fit()
+            answer_all(session, Truth(y), 3)
+            labels, question = session.labels_, session.ask()
+        with Session(table, model, **more) as again:
+            assert again.ask() == question
+            assert np.array_equal(again.labels_, labels)
 
 
 def test_a_question_about_groups_needs_a_session_that_asks_them():

@@ -13,10 +13,14 @@ from sklearn.datasets import make_blobs
 from linkwise import ConstrainedKernelKMeans, Constraints
 from linkwise.active import (
     ActiveClusterer,
+    Grid,
     LanguageModel,
+    Merge,
     OracleError,
+    Question,
     Session,
     Truth,
+    Which,
     run,
 )
 
@@ -166,3 +170,36 @@ class TestActiveClusterer:
             self.model().set_params(budget=-1).fit(self.X)
         with pytest.raises(ValueError, match="fit_every=0"):
             self.model(fit_every=0).fit(self.X)
+
+
+class TestAllKinds:
+    """What a server says becomes an answer of the kind that was asked."""
+
+    WHICH = Which(0, [[1], [2, 3]], "1:which:a", [4, 5])
+    GRID = Grid([0], [1, 2, 3], "1:grid:a", 4)
+    MERGE = Merge([0, 1], [2], "1:merge:a", (4, 5))
+
+    @pytest.mark.parametrize(
+        ("question", "reply", "answer"),
+        [
+            (WHICH, "2", 1),
+            (WHICH, "Group 1.", 0),
+            (WHICH, "None of them", "none"),
+            (WHICH, "1 or 2", "unsure"),
+            (WHICH, "7", "unsure"),
+            (GRID, "1, 3", [0, 2]),
+            (GRID, "all", []),
+            (GRID, "all but 2", "unsure"),
+            (GRID, "9", "unsure"),
+            (MERGE, "Different.", "different"),
+            (MERGE, "same", "same"),
+            (Question(0, 1, "a"), "same", "same"),
+        ],
+    )
+    def test_a_reply_is_read(self, tmp_path, question, reply, answer):
+        with serving(lambda content: reply) as (url, seen):
+            cache = tmp_path / "cache.jsonl"
+            model = model_at(url, cache=cache)
+            assert model.answer(question) == answer
+            assert model_at(url, cache=cache).answer(question) == answer
+        assert len(seen) == 1

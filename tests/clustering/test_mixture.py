@@ -15,6 +15,7 @@ from linkwise.clustering import (
     fit_mixture,
     with_logistic,
 )
+from linkwise.kernels import Known
 
 SEEDS = st.integers(0, 10**6)
 quick = settings(deadline=None, max_examples=25)
@@ -221,6 +222,29 @@ class TestUnitRows:
         rows = np.zeros((4, 3))
         assert not UnitRows.fit(rows)(rows).any()
         assert np.isfinite(UnitRows.fit(rows + 1.0)(rows)).all()
+
+    def test_directions_inside_groups_shrink(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 2
+        # The first column tells the groups, the second is what rows of one differ in.
+        rows = rng.normal(size=(60, 3)) * [0.1, 2.0, 0.1]
+        rows[:, 0] += 2.0 * y - 1.0
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows.astype(np.float32)
+        found = UnitRows.fit_within(rows, Known(y, 2))(rows)
+
+        def inside(rows):
+            return (rows @ rows.T)[y == 0][:, y == 0].mean()
+
+        assert inside(rows) < 0.5 and inside(found) > 0.7
+
+    def test_rows_without_groups_are_only_centred(self):
+        rows = draw_rows(8)
+        nobody = Known(np.full(40, -1), 2)
+        centred = rows - rows.mean(axis=0)
+        centred /= np.linalg.norm(centred, axis=1, keepdims=True)
+        found = UnitRows.fit_within(rows, nobody)(rows)
+        assert found == pytest.approx(centred, abs=1e-5)
 
     def test_weights_of_rows_are_multiplicities(self):
         rows = draw_rows(7)

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
-from sklearn.preprocessing import normalize
 
 import linkwise
 from linkwise import Constraints, KernelCSC
@@ -134,26 +132,12 @@ class TestLeftAlone:
         labels = model.labels_
         assert_array_equal(labels, self.unplaced(model, X, pairs))
 
-    def test_sparse_rows(self, problem):
-        X, _, pairs = problem
-        model = clustered().fit(csr_array(X), constraints=pairs)
-        labels = model.labels_
-        assert_array_equal(labels, self.unplaced(model, csr_array(X), pairs))
-
     def test_gram_matrices(self, problem):
         X, _, pairs = problem
         gram = RBF(0.05)(X, X)
         model = clustered(kernels="precomputed").fit(gram, constraints=pairs)
         labels = model.labels_
         assert_array_equal(labels, self.unplaced(model, gram, pairs))
-
-    def test_rows_of_one_length(self):
-        rng = np.random.default_rng(0)
-        X = normalize(rng.normal(size=(90, 60)))
-        pairs = Constraints.sample(np.arange(90) % K, 60, random_state=0)
-        model = clustered().fit(X, constraints=pairs)
-        assert model._rule is None
-        assert_array_equal(model.predict(X), model.labels_)
 
     def test_where_few_rows_have_pairs_the_nearest_centre_decides(self, problem):
         X, y, _ = problem

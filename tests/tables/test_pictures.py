@@ -17,8 +17,8 @@ from linkwise.tables._pictures import (
     UnreadableError,
     describe_picture,
     describe_pictures,
-    picture_columns,
     picture_looks,
+    picture_parts,
     read_picture,
 )
 
@@ -174,15 +174,14 @@ def test_damaged_files_give_a_picture_or_a_reason(tmp_path_factory, changes):
 def test_every_part_of_a_description_has_length_one(pixels):
     row = describe_picture(Image.fromarray(pixels))
     assert row.dtype == np.float32 and np.isfinite(row).all()
-    parts = [name.split()[1] for name in picture_columns()]
-    for part in set(parts):
-        own = row[[name == part for name in parts]].astype(np.float64)
+    for part in picture_parts().values():
+        own = row[part].astype(np.float64)
         assert abs(own @ own - 1) < 1e-5
 
 
 def test_brightness_alone_leaves_edges_and_greys_as_they_are():
     dark = PLAIN.point(lambda level: level // 2)
-    first = picture_columns().index("picture edge 0")
+    first = picture_parts()["edge"].start
     edges = np.linalg.norm((describe_picture(dark) - ROW)[first:])
     other = np.linalg.norm((describe_picture(made_picture(1)) - ROW)[first:])
     assert edges < other / 4

@@ -8,10 +8,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from linkwise.active._record import Record
 from linkwise.active._state import GROUP_ANSWERS, State
-from linkwise.active._status import Status, held_share
+from linkwise.active._status import LEAST_CHECKS, Status, held_share
 
-# Checks at the least; of more, the last ones tell of the clusters as they are.
-LEAST_CHECKS = 10
+# Of many checks, the last ones tell of the clusters as they are.
 _LAST_CHECKS = 20
 # Share of the rows that must be right for sure, and of the checks.
 ENOUGH_SHARE = 0.7

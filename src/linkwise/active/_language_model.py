@@ -158,7 +158,7 @@ class LanguageModel:
             "model": self.model,
             "messages": [{"role": "user", "content": question}],
             "temperature": 0,
-            "max_tokens": 20,
+            "max_tokens": 60,
         }
         headers = {"Content-Type": "application/json"}
         if self.key is not None:

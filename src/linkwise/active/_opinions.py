@@ -116,10 +116,12 @@ class MixtureOpinions:
         """Return the id of the cluster of every row, with logistic regression."""
         mixture, ids = self.fit(ballot)
         learnt = self._with_logistic(mixture, ballot)
-        # Rows with votes were shown to the regression: they do without it.
         voters = np.flatnonzero(ballot.votes.any(axis=1))
         bias = self._bias(ballot, len(ids))[voters]
-        own = softmax(mixture.log_opinions(self.points[voters]))
+        # Rows of groups were shown to the regression: they do without it.
+        own = learnt.posterior(self.points[voters])
+        shown = ballot.home[voters] >= 0
+        own[shown] = softmax(mixture.log_opinions(self.points[voters[shown]]))
         own = (np.log(own + _LEAST) + bias).argmax(axis=1)
         every = self.points if self.everything is None else self.everything
         found = learnt.log_opinions(every).argmax(axis=1)

@@ -10,6 +10,8 @@ from linkwise.search import Committee
 
 # Answers over which the committee's trust is taken.
 _N_LAST = 20
+# Random checks at the least; fewer only where there are fewer than 100 rows.
+LEAST_CHECKS = 10
 # Quality and change at which it is enough.
 _QUALITY = 0.6
 _CHANGE = 0.02
@@ -34,12 +36,14 @@ class Status(NamedTuple):
     bound: float = float("nan")  # what that share is at least
 
 
-def status_of(state: State, hoods: list[int]) -> Status:
-    """Return the status of a state."""
+def status_of(state: State, hoods: list[int], n_askable: int) -> Status:
+    """Return the status of a state in which rows of some number may be asked about."""
     last = state.trust[-_N_LAST:]
     trust = float(np.mean(last)) if len(last) == _N_LAST else float("nan")
     change = _change(state) if len(state.fits) > 1 else float("nan")
     quality = float(quality_of(trust, change))
+    n_wanted = min(LEAST_CHECKS, n_askable // 10)
+    is_told = len(state.checks) >= n_wanted and _are_both(state)
     return Status(
         n_answers=state.n_answers,
         n_unsure=len(state.unsure),
@@ -51,8 +55,8 @@ def status_of(state: State, hoods: list[int]) -> Status:
         check=(sum(state.checks), len(state.checks)),
         n_conflicts=len(state.conflicts),
         n_lost=state.n_lost,
-        enough=quality >= _QUALITY and change <= _CHANGE,
-        sentence=_sentence(trust, quality, change),
+        enough=is_told and quality >= _QUALITY and change <= _CHANGE,
+        sentence=_sentence(trust, quality, change, is_told),
     )
 
 
@@ -97,7 +101,16 @@ def held_share(state: State) -> float:
     return float(held.counts[0]) / held.n_pairs
 
 
-def _sentence(trust: float, quality: float, change: float) -> str:
+def _are_both(state: State) -> bool:
+    """Tell whether some rows are the same and some differ, by the answers.
+
+    Answers that are all alike could not have changed anything.
+    """
+    said = {is_same for _, _, is_same in state.answers.values()}
+    return {True, False} <= said
+
+
+def _sentence(trust: float, quality: float, change: float, is_told: bool) -> str:
     if np.isnan(trust):
         return "Go on: too few answers to tell."
     if np.isnan(change):
@@ -106,6 +119,8 @@ def _sentence(trust: float, quality: float, change: float) -> str:
         return f"Go on: the clusters still change ({change:.0%})."
     if quality < _QUALITY:
         return f"Go on: answers are not yet what clusters foretell ({quality:.0%})."
+    if not is_told:
+        return "Go on: too few random checks to tell, or all answers are alike."
     return (
         f"Enough: answers are what clusters foretell ({quality:.0%}) and the clusters "
         f"hardly changed ({change:.0%})."

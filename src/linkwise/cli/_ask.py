@@ -257,11 +257,15 @@ class _Pipe:
         return line.strip().lower() if line else "quit"
 
     def _texts(self, rows: list[int]) -> list[str]:
-        """Return rows in one line each."""
-        return [
+        """Return rows in one line each; pictures have their names before it."""
+        texts = [
             " | ".join(_cell(self.table, row, name) for name in self.shown)
             for row in rows
         ]
+        if not self.table.has_pictures:
+            return texts
+        names = map(self.table.name_of, rows)
+        return [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
 
     def _values(self, rows: list[int]) -> list[dict[str, str]]:
         return [

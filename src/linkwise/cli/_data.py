@@ -33,6 +33,7 @@ from linkwise.cli._text_files import (
 from linkwise.exceptions import TableWarning
 from linkwise.tables import (
     ColumnNote,
+    PicturePreparation,
     Reading,
     TablePreparation,
     is_id_like,
@@ -377,7 +378,8 @@ class Features(NamedTuple):
     # are a list of them.
     values: Any
     notes: list[ColumnNote]
-    preparation: TablePreparation | None = None  # unless all were numbers already
+    # Unless all were numbers already.
+    preparation: TablePreparation | PicturePreparation | None = None
     embeddings: Any = None  # Embeddings, if they decide in place of the columns
 
     @property

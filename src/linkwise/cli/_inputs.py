@@ -11,6 +11,7 @@ from linkwise.cli._embeddings import with_embeddings
 from linkwise.cli._pictures import described, picture_table
 from linkwise.cli._screen import Screen
 from linkwise.cli._text_files import TextOptions
+from linkwise.tables import PicturePreparation
 
 
 class Data(NamedTuple):
@@ -32,8 +33,9 @@ def read_data(
     table = read_rows(path, id_column, written, screen, wishes.as_text)
     if wishes.embeddings is None and table.has_pictures:
         refuse_id_column(path, id_column)
-        table, rows, _ = described(table, wishes, screen)
-        return Data(table, Features(rows, []))
+        table, views, _ = described(table, wishes, screen)
+        preparation = PicturePreparation(views=wishes.views)
+        return Data(table, Features(views, [], preparation))
     if wishes.embeddings is None:
         return Data(table, read_features(table, wishes, screen))
     table, found = with_embeddings(table, wishes.embeddings, screen)

@@ -14,9 +14,9 @@ from linkwise.cli._screen import Screen, counted, listed
 from linkwise.cli._text_files import TextOptions
 from linkwise.tables import (
     PICTURE_ENDINGS,
+    PicturePreparation,
     UnreadPicture,
     describe_pictures,
-    picture_columns,
     picture_finder,
 )
 
@@ -69,12 +69,12 @@ class PictureRows(NamedTuple):
     """The pictures that could be read."""
 
     table: Table  # as people see them
-    rows: pd.DataFrame  # their descriptions
+    views: Any  # what they are clustered by
     unread: list[UnreadPicture]  # the others
 
 
 def described(table: Table, wishes: Wishes, screen: Screen) -> PictureRows:
-    """Return the pictures of a table as rows of numbers; what is not read is said."""
+    """Return the pictures of a table as numbers; what is not read is said."""
     _refuse_columns(table, wishes)
     names = [str(name) for name in table.ids or ()]
     inside, outside = _inside(table.path, names)
@@ -94,9 +94,9 @@ def described(table: Table, wishes: Wishes, screen: Screen) -> PictureRows:
     folders = [name.rpartition("/")[0] for name in kept]
     if len(set(folders)) > 1:
         columns["folder"] = folders
-    rows = pd.DataFrame(found.rows, columns=picture_columns(), copy=False)
+    views = PicturePreparation(views=wishes.views).arranged(found.rows)
     shown = replace(table, frame=pd.DataFrame(columns), ids=kept)
-    return PictureRows(shown, rows, unread)
+    return PictureRows(shown, views, unread)
 
 
 def _refuse_columns(table: Table, wishes: Wishes) -> None:
@@ -145,12 +145,6 @@ def _tell(
     if strict:
         raise BadInputError(f"{said} With --strict every picture must be.")
     screen.note(said)
-
-
-def is_fitted_on_pictures(model: Any) -> bool:
-    """Tell whether a model takes pictures."""
-    names = getattr(model, "feature_names_in_", None)
-    return names is not None and list(names) == picture_columns()
 
 
 def finder(table: Table) -> Callable[[str], str]:

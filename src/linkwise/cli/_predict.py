@@ -25,13 +25,15 @@ from linkwise.cli._outputs import (
     labels_writer,
     write_all,
 )
-from linkwise.cli._pictures import described, is_fitted_on_pictures
+from linkwise.cli._pictures import described
 from linkwise.cli._screen import Screen, Section, counted, listed
 from linkwise.cli._text_files import TextOptions, require_file
 from linkwise.cli._words import cluster_sizes
 from linkwise.exceptions import TableWarning
 from linkwise.model_files import ModelFileError, load
-from linkwise.tables import TablePreparation
+from linkwise.tables import PicturePreparation, TablePreparation
+
+Preparation = TablePreparation | PicturePreparation | None
 
 
 def run_predict(
@@ -89,14 +91,14 @@ def run_predict(
 
 
 def read_as_fitted(
-    preparation: TablePreparation | None,
+    preparation: Preparation,
     path: Path,
     id_column: str | None,
     written: TextOptions,
     screen: Screen,
 ) -> Table:
     """Return a table with its columns read as those that a model was fitted on."""
-    if preparation is None or path.is_dir():
+    if not isinstance(preparation, TablePreparation) or path.is_dir():
         return read_rows(path, id_column, written, screen)
     # Plain numbers are read by pandas, texts by the preparation; so are other numbers,
     # unless a person says how they are written in this file.
@@ -120,7 +122,7 @@ class FittedRows(NamedTuple):
 
 
 def rows_for(
-    preparation: TablePreparation | None,
+    preparation: Preparation,
     model: Any,
     path: Path,
     table: Table,
@@ -140,7 +142,11 @@ def rows_for(
             )
         return FittedRows(table, found.values, [])
     if table.has_pictures:
-        return _pictures_for(model, path, table, dropped, screen)
+        return _pictures_for(preparation, path, table, dropped, screen)
+    if isinstance(preparation, PicturePreparation):
+        raise BadInputError(
+            f"{path} was fitted on pictures; {table.path} is no folder of them."
+        )
     if preparation is None:
         columns = _columns_of(model, path, table, dropped, screen)
         chosen = chosen_columns(table, Wishes(columns, dropped))
@@ -161,20 +167,28 @@ def rows_for(
 
 
 def _pictures_for(
-    model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
+    preparation: Preparation,
+    path: Path,
+    table: Table,
+    dropped: Sequence[str],
+    screen: Screen,
 ) -> FittedRows:
     """Return the pictures of a folder for a model."""
-    if not is_fitted_on_pictures(model):
+    if not isinstance(preparation, PicturePreparation):
         raise BadInputError(
-            f"{table.path} is a folder of pictures, and {path} was not fitted on "
-            "pictures by their colours and edges. If it was on embeddings of them: "
-            "--embeddings FILE."
+            f"{table.path} is a folder of pictures, and {path} was not fitted on one. "
+            "If it was fitted on embeddings of pictures: --embeddings FILE."
         )
-    return FittedRows(*described(table, Wishes(dropped=dropped), screen))
+    wishes = Wishes(dropped=dropped, views=preparation.views)
+    return FittedRows(*described(table, wishes, screen))
 
 
-def _refuse_named(preparation: TablePreparation | None, model: Any, path: Path) -> None:
+def _refuse_named(preparation: Preparation, model: Any, path: Path) -> None:
     """Raise if a model was fitted on columns that have names."""
+    if isinstance(preparation, PicturePreparation):
+        raise BadInputError(
+            f"{path} was fitted on pictures, not on embeddings: leave --embeddings out."
+        )
     names: Any = getattr(model, "feature_names_in_", None)
     if preparation is not None:
         names = [note.name for note in preparation.columns_ if note.is_used]
@@ -200,9 +214,7 @@ def _needed(
     return names
 
 
-def load_model(
-    path: Path, encoder: str = "auto"
-) -> tuple[TablePreparation | None, Any]:
+def load_model(path: Path, encoder: str = "auto") -> tuple[Preparation, Any]:
     """Return the preparation of tables that belongs to the model of a file, and it."""
     require_file(path)
     try:
@@ -211,7 +223,7 @@ def load_model(
         raise BadInputError(str(error)) from None
     preparation = None
     if isinstance(model, Pipeline):
-        preparation, model = model["table"], model["cluster"]
+        preparation, model = model[0], model[1]
     is_table = isinstance(getattr(model, "n_features_in_", None), int)
     if preparation is None and not is_table:
         raise BadInputError(
@@ -224,10 +236,6 @@ def _columns_of(
     model: Any, path: Path, table: Table, dropped: Sequence[str], screen: Screen
 ) -> list[str]:
     """Return the columns of the data that the model takes, in its order."""
-    if is_fitted_on_pictures(model):
-        raise BadInputError(
-            f"{path} was fitted on pictures; {table.path} is no folder of them."
-        )
     available = [str(name) for name in table.frame.columns]
     names = getattr(model, "feature_names_in_", None)
     if names is None or not table.has_names:

@@ -53,7 +53,7 @@ def run_report(job: ReportJob, screen: Screen) -> None:
         preparation, model, job.model, table, job.dropped, job.embeddings, screen
     )
     pairs = Constraints() if job.pairs is None else read_pairs(job.pairs, table)
-    notes = None if preparation is None else preparation.columns_
+    notes = (preparation and preparation.columns_) or None
     page = report_of(model, features, pairs, job.pairs, table, notes, screen)
     values: dict[str, Any] = {
         "command": "report",

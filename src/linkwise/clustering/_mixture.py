@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from linkwise._typing import FloatArray, IntArray
+from linkwise._typing import BoolArray, FloatArray, IntArray
 from linkwise.clustering._unit_rows import unit
 
 # Rows added to each component when its share of all rows is taken.
@@ -148,7 +148,7 @@ def fit_mixture(
     start: FloatArray,
     answers: Answers | None = None,
     *,
-    is_sure: FloatArray | None = None,
+    is_sure: BoolArray | None = None,
     sample_weight: FloatArray | None = None,
     settings: MixtureSettings = SETTINGS,
 ) -> Mixture:
@@ -207,7 +207,7 @@ def _step(
     mixture: Mixture,
     rows: FloatArray,
     answers: Answers | None,
-    is_sure: FloatArray | None,
+    is_sure: BoolArray | None,
     sample_weight: FloatArray | None,
     settings: MixtureSettings,
 ) -> Mixture:

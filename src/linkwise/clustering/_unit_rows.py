@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from sklearn.decomposition import TruncatedSVD
 
 from linkwise._typing import FloatArray
+from linkwise.kernels import Known, eigen, within_groups
 
 # Components whose standard deviation is below this share of the largest are rounding.
 _ROUNDING = 1e-6
@@ -71,6 +72,35 @@ class UnitRows:
         mean = share.astype(np.float32) @ found._projected(X)
         return cls(mean, directions)
 
+    @classmethod
+    def fit_within(
+        cls,
+        rows: FloatArray,
+        known: Known,
+        sample_weight: FloatArray | None = None,
+    ) -> "UnitRows":
+        """Learn to shrink the directions in which rows of one group differ.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+            Rows of length 1.
+        known : Known
+            Groups of rows that belong together. Without any, rows stay as they are.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Multiplicity of each row.
+        """
+        weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+        directions = np.eye(rows.shape[1])
+        if known.n_groups > 0:
+            covariance, _, _ = within_groups(rows.astype(np.float64), known)
+            values, vectors = eigen(covariance, "evr")
+            # Lengths as they were on the whole: the rounding of zeros stays small.
+            directions = vectors * np.sqrt(values.min() / values)
+        directions = directions.astype(np.float32)
+        share = (weight / weight.sum()).astype(np.float32)
+        return cls(share @ (rows @ directions), directions)
+
     def __call__(self, X: Any) -> FloatArray:
         """Return rows of length 1, shape (n_rows, n_components), float32.
 
@@ -120,8 +150,7 @@ def _principal(rows: FloatArray, share: FloatArray, n_components: int) -> FloatA
         values, small = np.linalg.eigh(centred @ centred.T)
         vectors = centred.T @ small
     kept = _kept(np.sqrt(np.maximum(values, 0.0)), n_components)
-    found = vectors[:, kept]
-    return found / np.linalg.norm(found, axis=0)
+    return unit(vectors[:, kept].T).T
 
 
 def _of_sparse(X: Any, share: FloatArray, n_components: int) -> FloatArray:

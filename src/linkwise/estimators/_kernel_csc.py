@@ -26,7 +26,7 @@ from linkwise.estimators._kernel_clusterer import SEARCH_OF_KERNELS, KernelClust
 from linkwise.estimators._kernel_fit import KernelFit, warn_of_idle_kernel
 from linkwise.estimators._kernel_problem import pose
 from linkwise.estimators._n_clusters import choose_n_clusters, is_known
-from linkwise.estimators._placed_rows import PlacedRows, place
+from linkwise.estimators._placed_rows import Rule, place
 from linkwise.estimators._search import (
     NO_SEARCH,
     SEARCH_CONSTRAINTS,
@@ -96,13 +96,14 @@ class KernelCSC(KernelClusterer):
         What follows the search. "auto": rows are placed. Groups of rows that the
         believed pairs put together are assigned to clusters, forests and a kernel
         regression learn them from the columns, and every row goes where the best
-        candidates and these learners expect it. Clusters stay as the chosen kernel has
-        them (None) with
-        ``selection="train"``, where pairs are too few for it (less than five rows with
-        a pair for each cluster), and for rows that are sparse, of one length or no
-        rows of numbers at all. "soft", "hard": constrained clustering under the chosen
-        kernel; pairs have a price, or must hold. With a price, pairs of no less weight
-        hold than without this step.
+        candidates and these learners expect it. Sparse rows and rows of one length,
+        such as texts and embeddings, go where mixtures expect them that start from the
+        best candidates. Clusters stay as the chosen kernel has them (None) with
+        ``selection="train"``, where pairs are too few for learners of columns (less
+        than five rows with a pair for each cluster), and for rows that are no rows of
+        numbers. "soft", "hard": constrained clustering under the chosen kernel; pairs
+        have a price, or must hold. With a price, pairs of no less weight hold than
+        without this step.
     approximation : {"auto", "exact", "landmarks", "working_set", "nystroem"}, \
             default="auto"
         "exact": whole kernel matrices. "landmarks": the values of each kernel with
@@ -251,7 +252,7 @@ class KernelCSC(KernelClusterer):
     # Those rows that are looked at are widened: all of them may be many.
     _takes = frozenset({"views", "dask", "float32"})
     # Where rows belong, if not to the nearest centre.
-    _rule: PlacedRows | None = None
+    _rule: Rule | None = None
     # Relative squared distance above which rows are in no cluster.
     _far_limit: float | None = None
     # What the search leaves behind, for those that ask for pairs: the committee, and

@@ -10,24 +10,24 @@ from sklearn.utils import gen_batches
 
 from linkwise._typing import FloatArray, IntArray
 from linkwise.clustering import Centres
+from linkwise.constraints import Closure
 from linkwise.doors import n_rows, rows_of
 from linkwise.engines import DaskRows, engine_here
 from linkwise.estimators._blocks import ROWS_PER_BLOCK
 from linkwise.estimators._clustering import Clustering, cluster_under
 from linkwise.estimators._committee import believed_closure
 from linkwise.estimators._contradictions import contradict
+from linkwise.estimators._decision import Decision
 from linkwise.estimators._hindsight import Hindsight
 from linkwise.estimators._kernel_fit import KernelFit
-from linkwise.estimators._placing import Placing, learn_placing
-from linkwise.kernels import SeveralSets
+from linkwise.estimators._placed_embeddings import (
+    SHORTFALL,
+    PlacedEmbeddings,
+    learn_embeddings,
+)
+from linkwise.estimators._placing import Placing, learn_placing, voting_members
+from linkwise.kernels import sources_of
 from linkwise.search import Committee, Trial
-
-
-class Decision(NamedTuple):
-    """The cluster of each row, and how doubtful it is."""
-
-    labels: Any  # (n_rows,), a Dask array if the rows are one
-    doubt: FloatArray | None = None  # (n_rows,)
 
 
 class NearestCentre(NamedTuple):
@@ -48,17 +48,25 @@ class PlacedRows:
     placing: Placing
     members: tuple[NearestCentre, ...]
     order: IntArray  # (n_clusters,), which cluster of the rule each id stands for
+    sources: tuple[int, ...]  # views whose columns the forests see
 
     def decide(self, rows: Any) -> Decision:
         """Return where rows belong."""
-        clusters = np.stack([member.decide(rows).labels for member in self.members])
-        chances = self.placing.probabilities(clusters, features_of(rows))
-        chances = chances[:, self.order]
+        chances = self.chances(rows)
         return Decision(chances.argmax(axis=1), 1.0 - chances.max(axis=1))
+
+    def chances(self, rows: Any) -> FloatArray:
+        """Return how probable each cluster is, (n_rows, n_clusters)."""
+        clusters = np.stack([member.decide(rows).labels for member in self.members])
+        columns = features_of(rows, self.sources)
+        return self.placing.probabilities(clusters, columns)[:, self.order]
 
     def reordered(self, order: IntArray) -> "PlacedRows":
         """Return the rule with the clusters in another order."""
         return replace(self, order=self.order[order])
+
+
+Rule = PlacedRows | PlacedEmbeddings
 
 
 class Placed(NamedTuple):
@@ -66,7 +74,7 @@ class Placed(NamedTuple):
 
     clustering: Clustering
     doubt: FloatArray | None
-    rule: PlacedRows | None  # None: the nearest centre of the clustering
+    rule: Rule | None  # None: the nearest centre of the clustering
 
 
 def place(
@@ -76,7 +84,7 @@ def place(
     found: Clustering,
     back: Hindsight,
 ) -> Placed:
-    """Put rows where committee and forests expect them, if enough is known for it.
+    """Put rows where committee and learners expect them, if enough is known for it.
 
     Otherwise rows get the nearest centre, as new ones would. Labels stay as they are if
     a cluster would lose all its rows, and where rows have no columns.
@@ -96,7 +104,10 @@ def place(
     """
     unchanged = Placed(found, back.doubt, None)
     all_kernels = fit.bank.kernel(np.ones(fit.bank.n_weights))
-    if features_of(fit.problem.local.data) is None or not all_kernels.is_of_rows:
+    tables = _tables(fit)
+    if features_of(fit.problem.local.data, tables) is None:
+        return unchanged
+    if not all_kernels.is_of_rows:
         return unchanged
     rule = _learn(fit, committee, trials, found, back)
     nearest = NearestCentre(found.kernel, found.centres)
@@ -110,22 +121,56 @@ def place(
     return unchanged
 
 
+def _tables(fit: KernelFit) -> tuple[int, ...]:
+    """Return which views are not compared by angles."""
+    sources = range(len(sources_of(fit.problem.local.data)))
+    return tuple(s for s in sources if s not in fit.bank.angular_sources)
+
+
 def _learn(
     fit: KernelFit,
     committee: Committee,
     trials: Sequence[Trial],
     found: Clustering,
     back: Hindsight,
-) -> PlacedRows | None:
-    """Return the rule, None where too little is known, and for rows of one length."""
-    local, plain = fit.problem.local, fit.bank.plain
-    if plain is not None and plain.credit > 0.0:
-        return None
+) -> Rule | None:
+    """Return the rule, None where too little is known."""
+    local = fit.problem.local
     closure = local.closure
     # Where none contradicts another, those that are true and disbelieved are more.
     is_doubtful = contradict(local.pairs, local.n_clusters)
     if back.beliefs is not None and is_doubtful:
         closure = believed_closure(local, back.beliefs)
+    tables, angular = _tables(fit), fit.bank.angular_sources
+    by_forests = None
+    if tables:
+        by_forests = _learn_tables(fit, committee, trials, found, closure, tables)
+    if not angular or (tables and by_forests is None) or local.n_clusters == 1:
+        return by_forests
+    rule = learn_embeddings(
+        local.data,
+        angular,
+        [found.local_labels, *committee.labels[voting_members(committee).members]],
+        closure,
+        local.n_clusters,
+        sample_weight=local.sample_weight,
+        tables=by_forests,
+    )
+    # Where lengths tell clusters apart, angles do not.
+    satisfied = closure.score(rule.decide(local.data).labels)
+    return rule if satisfied >= closure.score(found.local_labels) - SHORTFALL else None
+
+
+def _learn_tables(
+    fit: KernelFit,
+    committee: Committee,
+    trials: Sequence[Trial],
+    found: Clustering,
+    closure: Closure,
+    tables: tuple[int, ...],
+) -> PlacedRows | None:
+    """Return the rule of committee and forests, None where too little is known."""
+    local = fit.problem.local
     # Of many rows, each further voter would need another pass over all of them.
     work = fit.problem.work
     is_alone = work is not None and not work.is_whole
@@ -133,7 +178,7 @@ def _learn(
         committee,
         found.local_labels,
         closure,
-        features_of(local.data),
+        features_of(local.data, tables),
         seed=fit.problem.view_seed,
         is_alone=is_alone,
     )
@@ -146,11 +191,12 @@ def _learn(
             for at in placing.members
         ]
         members = [NearestCentre(own.kernel, own.centres) for own in votes]
-    return PlacedRows(placing, tuple(members), np.arange(committee.n_clusters))
+    order = np.arange(committee.n_clusters)
+    return PlacedRows(placing, tuple(members), order, tables)
 
 
 def _placed_by(
-    rule: NearestCentre | PlacedRows, fit: KernelFit, found: Clustering
+    rule: NearestCentre | Rule, fit: KernelFit, found: Clustering
 ) -> tuple[Decision, Clustering] | None:
     """Return where all rows belong by a rule, None if a cluster would lose its rows."""
     problem = fit.problem
@@ -166,7 +212,7 @@ def _placed_by(
     return decision, found.relabelled(decision.labels, local, closure)
 
 
-def decide_all(model: Any, data: Any, rule: NearestCentre | PlacedRows) -> Decision:
+def decide_all(model: Any, data: Any, rule: NearestCentre | Rule) -> Decision:
     """Return where rows belong, block by block."""
     if isinstance(data, DaskRows):
         return Decision(data.lazily(partial(_labels_of_chunk, rule)))
@@ -180,22 +226,24 @@ def decide_all(model: Any, data: Any, rule: NearestCentre | PlacedRows) -> Decis
     )
 
 
-def _labels_of_chunk(rule: NearestCentre | PlacedRows, rows: Any, where: Any) -> Any:
+def _labels_of_chunk(rule: NearestCentre | Rule, rows: Any, where: Any) -> Any:
     blocks = gen_batches(len(rows), ROWS_PER_BLOCK)
     return np.concatenate([rule.decide(rows[block]).labels for block in blocks])
 
 
-def features_of(data: Any) -> FloatArray | None:
-    """Return the columns of the rows as one array; None if they have none.
+def features_of(data: Any, sources: Sequence[int]) -> FloatArray | None:
+    """Return the columns of some views as one array; None if one has none.
 
     Columns of sparse rows mean little by themselves, and objects have none.
     """
-    if isinstance(data, SeveralSets):
-        views = [features_of(view) for view in data]
-        if any(view is None for view in views):
-            return None
-        return np.hstack([view for view in views if view is not None])
-    is_table = (
-        isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind == "f"
-    )
-    return data if is_table else None
+    every = sources_of(data)
+    views = [every[source] for source in sources]
+    if not all(_is_table(view) for view in views):
+        return None
+    if not views:
+        return np.empty((n_rows(data), 0))
+    return views[0] if len(views) == 1 else np.hstack(views)
+
+
+def _is_table(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind == "f"

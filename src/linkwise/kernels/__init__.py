@@ -16,7 +16,12 @@ from linkwise.kernels._checks import (
 )
 from linkwise.kernels._distinct import distinct_rows
 from linkwise.kernels._eigen import eigen, signed
-from linkwise.kernels._entries import CombinedKernel, SeveralSets, in_double
+from linkwise.kernels._entries import (
+    CombinedKernel,
+    SeveralSets,
+    in_double,
+    sources_of,
+)
 from linkwise.kernels._families import (
     RBF,
     Kernel,
@@ -38,6 +43,7 @@ from linkwise.kernels._learnt_views import (
     Unit,
     Whitened,
     WithinWhitened,
+    within_groups,
 )
 from linkwise.kernels._packed import packed_size
 from linkwise.kernels._scaling import random_share
@@ -98,5 +104,7 @@ __all__ = [
     "packed_size",
     "random_share",
     "signed",
+    "sources_of",
+    "within_groups",
     "as_input",
 ]

@@ -123,6 +123,14 @@ class ScaledKernels:
         return None
 
     @property
+    def angular_sources(self) -> list[int]:
+        """Data sets whose rows are sparse or of one length, as texts and embeddings."""
+        views = zip(self._views.sources, self._views.views, strict=True)
+        return sorted(
+            {source for source, own in views if getattr(own, "had_one_length", False)}
+        )
+
+    @property
     def is_learnt(self) -> BoolArray:
         """Which kernels look at views that are learnt from groups, (n_weights,)."""
         views = (entry.view for entry in self._entries)

@@ -10,12 +10,12 @@ from linkwise.tables._columns import (
     with_gaps,
 )
 from linkwise.tables._encoders import is_bundled_there
+from linkwise.tables._picture_preparation import PicturePreparation
 from linkwise.tables._pictures import (
     PICTURE_ENDINGS,
     UnreadableError,
     UnreadPicture,
     describe_pictures,
-    picture_columns,
     picture_finder,
     read_picture,
 )
@@ -29,6 +29,7 @@ __all__ = [
     "KINDS",
     "ORDERS",
     "PICTURE_ENDINGS",
+    "PicturePreparation",
     "ColumnNote",
     "EncoderNote",
     "Reading",
@@ -44,7 +45,6 @@ __all__ = [
     "is_bundled_there",
     "is_id_like",
     "note_of",
-    "picture_columns",
     "picture_finder",
     "read_picture",
     "table_pipeline",

@@ -181,14 +181,16 @@ def describe_picture(image: Any) -> FloatArray:
 
 
 @cache
-def picture_columns() -> list[str]:
-    """Return the names of the numbers of a description."""
+def picture_parts() -> dict[str, slice]:
+    """Return which numbers of a description are about what."""
     widths = {
         "colour": _LEVELS**3,
         "edge": _CELLS**2 * _DIRECTIONS + 1,
         "grey": _SMALL**2 + 1,
     }
-    return [f"picture {part} {at}" for part, n in widths.items() for at in range(n)]
+    ends = np.cumsum(list(widths.values())).tolist()
+    starts = [0, *ends]
+    return {n: slice(*at) for n, *at in zip(widths, starts, ends, strict=False)}
 
 
 def _colours(pixels: FloatArray) -> FloatArray:
@@ -280,10 +282,12 @@ def describe_pictures(
     paths: Sequence[Path],
     names: Sequence[str],
     progress: Callable[[int, int], None] | None = None,
+    strict: bool = False,
 ) -> Described:
     """Return the rows of pictures; those that cannot be read are left out and named.
 
-    ``progress`` is called with the number of pictures that are done, and of all.
+    If ``strict`` they raise an UnreadableError. ``progress`` is called with the number
+    of pictures that are done, and of all.
     """
     rows, places, looks, unread = [], [], [], []
     for place, (path, name) in enumerate(zip(paths, names, strict=True)):
@@ -294,8 +298,10 @@ def describe_pictures(
             places.append(place)
         except UnreadableError as error:
             unread.append(UnreadPicture(name, str(error)))
+            if strict:
+                raise UnreadableError(f"{name}: {error}.") from None
         if progress is not None:
             progress(place + 1, len(paths))
-    shape = (len(rows), len(picture_columns()))
+    shape = (len(rows), picture_parts()["grey"].stop)
     found = np.array(rows, dtype=np.float32).reshape(shape)
     return Described(found, places, looks, unread)
