@@ -243,12 +243,21 @@ def placed_problem(name: str, form: str) -> tuple[Any, np.ndarray, list[np.ndarr
     return X, y, plain
 
 
-def report_placed() -> None:
-    """Print means by form, by set, and the sets below k-means."""
+def report_placed(out: Path | None) -> None:
+    """Print means by form and set, and sets below k-means; write means to a folder."""
     table = pd.read_csv(PLACED)
     of = ["form", "kind", "pairs"]
+    if out is not None:
+        parts = [("all four", table), ("not chosen on", others_of(table))]
+        means = [
+            part.pivot_table("ari", of, "method").assign(sets=name).reset_index()
+            for name, part in parts
+        ]
+        columns = ["sets", *of, "KernelCSC", "KernelCSC, not placed", SEEDS]
+        found = pd.concat(means)[columns].round(4)
+        found.to_csv(out / "texts-placed.csv", index=False)
     print(table.pivot_table("ari", of, "method").round(3).to_string())
-    shown = table[~table["set"].isin(CHOSEN_ON)]
+    shown = others_of(table)
     print("\nSets on which nothing was chosen")
     print(shown.pivot_table("ari", of, "method").round(3).to_string())
     by_set = table.pivot_table("ari", [*of, "set"], "method")
@@ -259,6 +268,11 @@ def report_placed() -> None:
     print(
         f"\nSeconds\n{table.groupby('method')['seconds'].mean().round(2).to_string()}"
     )
+
+
+def others_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the records of sets on which nothing was chosen."""
+    return table[~table["set"].isin(CHOSEN_ON)]
 
 
 def two_seeds() -> float:
@@ -302,4 +316,4 @@ if __name__ == "__main__":
     elif args.what == "placed":
         run_placed(args.trials)
     else:
-        report_placed()
+        report_placed(args.out)

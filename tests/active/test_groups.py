@@ -458,6 +458,21 @@ class TestTables:
         run(session, Truth(y), budget=25)
         assert adjusted_rand_score(y, session.labels_) > 0.9
 
+    def test_a_session_about_a_table_goes_on_bit_for_bit(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y = np.arange(90) % 3
+        table = rng.normal(size=(90, 4)) + 2.0 * rng.normal(size=(3, 4))[y]
+        more = {"questions": "auto", "prices": {}, "log": tmp_path / "log.jsonl"}
+        model = KernelCSC(3, n_candidates=10, random_state=0)
+        with Session(table, model, **more) as session:
+            answer_all(session, Truth(y), 6)
+            session.fit()
+            answer_all(session, Truth(y), 3)
+            labels, question = session.labels_, session.ask()
+        with Session(table, model, **more) as again:
+            assert again.ask() == question
+            assert np.array_equal(again.labels_, labels)
+
 
 def test_a_question_about_groups_needs_a_session_that_asks_them():
     session = Session(X, MODEL)

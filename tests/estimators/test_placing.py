@@ -14,6 +14,8 @@ from linkwise import Constraints
 from linkwise.estimators._assignment import LinkedRows
 from linkwise.estimators._placing import (
     SETTINGS,
+    _counts,
+    _left_out,
     learn_placing,
     voting_members,
 )
@@ -256,6 +258,33 @@ class TestPlacing:
             committee, y, closure, columns, seed=0, is_alone=is_alone
         ).learners
         assert [type(learner) for learner in found] == expected
+
+    @pytest.mark.parametrize(("share_right", "weight"), [(1.0, 0.5), (0.7, 0.2)])
+    def test_many_rows_with_pairs_outweigh_no_committee_that_errs_less(
+        self, share_right, weight
+    ):
+        rng = np.random.default_rng(0)
+        y = np.arange(800) % 2
+        columns = y[:, None] + rng.normal(size=(800, 2))
+        labels = np.where(rng.random(800) < share_right, y, 1 - y)
+        committee = Committee(labels[None], np.full(1, 0.6), 30.0, 2)
+        closure = Constraints.sample(y, 2000, random_state=0).closure(800)
+        placing = learn_placing(committee, labels, closure, columns, seed=0)
+        assert placing.committee_weight == pytest.approx(weight, abs=0.1)
+
+    @quick
+    @given(SEEDS, st.integers(2, 4))
+    def test_rows_left_out_do_not_count_themselves(self, seed, k):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(k, size=(1, 40))
+        rows, own = np.arange(30), np.arange(30) % k
+        voters = voting_members(Committee(labels, np.ones(1), 5.0, k))
+        counts = _counts(labels, k, voters, labels[0], rows, own, SETTINGS)
+        found = _left_out(labels[:, rows], voters.weights, counts, own)
+        for row in range(30):
+            others = counts[0, labels[0, row]].copy()
+            others[own[row]] -= 30 / k / np.sum(own == own[row])
+            assert_allclose(found[row], others / others.sum(), atol=1e-12)
 
     def test_few_rows_with_pairs_are_left_to_forests(self):
         columns = np.random.default_rng(0).uniform(-1, 1, size=(90, 8))

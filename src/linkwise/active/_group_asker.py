@@ -168,6 +168,8 @@ class GroupAsker:
     def moment(self, state: State) -> Moment:
         """Return what is thought now, found once for each revision of the state."""
         is_now = state is self.record.state
+        if not self.are_texts:  # the committee of an earlier run is not in the log
+            self.fitter.catch_up()
         key = (self.record.revision, id(self.fitter.last_committee))
         if is_now and self._seen is not None and self._seen[0] == key:
             return self._seen[1]
@@ -311,6 +313,11 @@ class GroupAsker:
 
 def _is_text(view: Any) -> bool:
     return issparse(view) or are_embeddings(view)
+
+
+def is_about_groups(name: str) -> bool:
+    """Tell whether an id is that of a question about groups."""
+    return name.split(":")[1:2] in (["which"], ["grid"], ["merge"])
 
 
 def measured_prices(state: State) -> Prices:

@@ -19,7 +19,7 @@ from linkwise.active._features import as_features, compared, side_by_side
 from linkwise.active._fitter import Fitter
 from linkwise.active._fitting import Fitting
 from linkwise.active._group_answers import GroupDesk
-from linkwise.active._group_asker import measured_prices
+from linkwise.active._group_asker import is_about_groups, measured_prices
 from linkwise.active._history import history_of
 from linkwise.active._kinds import Grid, Merge, Prices, Question, Which, kinds_of
 from linkwise.active._log import Log, LogError
@@ -267,11 +267,7 @@ class Session:
         LookupError
             If other rows are in the places of those that were asked about.
         """
-        if (
-            self._desk is not None
-            and name.split(":")[1:2]
-            and not (name.split(":")[1].isdigit())
-        ):
+        if self._desk is not None and is_about_groups(name):
             return self._desk.asker.recall(name)
         return self._asker.recall(name)
 

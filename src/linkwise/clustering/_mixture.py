@@ -51,7 +51,7 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureSettings:
-    """Numbers of the mixture; ``benchmarks/texts.py`` measures them.
+    """Numbers of the mixture; the defaults are those of sessions.
 
     Attributes
     ----------

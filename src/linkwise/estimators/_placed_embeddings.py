@@ -41,7 +41,7 @@ _MAX_ROUNDS = 100
 
 @dataclass(frozen=True)
 class EmbeddingSettings:
-    """Numbers of the rule; ``benchmarks/texts.py`` measures them.
+    """Numbers of the rule; ``benchmarks/texts.py placed`` measures it with them.
 
     Attributes
     ----------

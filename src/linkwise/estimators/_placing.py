@@ -16,7 +16,7 @@ import numpy as np
 from linkwise._typing import FloatArray, IntArray
 from linkwise.constraints import Closure
 from linkwise.estimators._assignment import LinkedRows
-from linkwise.estimators._ridge import Ridge, learn_ridge
+from linkwise.estimators._ridge import Ridge, learn_ridge, mean_error
 from linkwise.estimators._trees import Trees
 from linkwise.kernels import Standardized
 from linkwise.search import Committee, matched
@@ -49,7 +49,7 @@ class PlacingSettings:
         Trees in each forest.
     full_say : float
         Rows with pairs per cluster up to which the committee counts as much as the
-        forests. Its weight falls beyond that.
+        learners. Beyond that its weight falls, unless the learners err clearly more.
     least_rows : float
         Rows with pairs per cluster below which nothing is placed.
     least_in_all : int
@@ -60,7 +60,8 @@ class PlacingSettings:
     least_for_ridge : int
         Rows with pairs from which the ridge regression takes part.
     clearly : float
-        Ratio of two errors on unseen rows below which the better learner is used alone.
+        Ratio of two errors on unseen rows below which one is clearly better: that
+        learner is used alone, that committee keeps its weight.
     """
 
     n_members: int = 5
@@ -198,16 +199,22 @@ def learn_placing(
         voters, clusters = Voters(np.zeros(1, np.intp), np.ones(1)), labels[None]
     else:
         voters, clusters = everyone.heaviest(settings.n_members), committee.labels
-    tables = _tables(clusters, n_clusters, voters, labels, linked.rows, own, settings)
+    counts = _counts(clusters, n_clusters, voters, labels, linked.rows, own, settings)
     learners: tuple[Trees | Ridge, ...] = ()
-    if columns is not None and len(np.unique(own)) > 1:
+    say = min(1.0, settings.full_say * n_clusters / n_linked)
+    classes, at = np.unique(own, return_inverse=True)
+    if columns is not None and len(classes) > 1:
         learners, unseen = _learn(columns, own, seed, is_alone, settings)
         guessed = np.array(labels)
-        guessed[linked.rows] = unseen
+        guessed[linked.rows] = classes[unseen.argmax(axis=1)]
         promised = float(committee.weights @ committee.scores)
         if closure.score(guessed) < promised - settings.shortfall:
             learners = ()
-    say = min(1.0, settings.full_say * n_clusters / n_linked)
+        places = clusters[voters.members][:, linked.rows]
+        known = _left_out(places, voters.weights, counts, own)[:, classes]
+        if mean_error(known, at) < settings.clearly * mean_error(unseen, at):
+            say = 1.0
+    tables = counts / counts.sum(axis=2, keepdims=True)
     return Placing(*voters, tables, say / (say + 1.0), learners, scaling)
 
 
@@ -281,7 +288,8 @@ def _assign(
         known = np.unique(own)
         if len(known) < 2:
             break
-        tables = _tables(every, k, voters, labels, rows, own, settings)
+        counts = _counts(every, k, voters, labels, rows, own, settings)
+        tables = counts / counts.sum(axis=2, keepdims=True)
         shares = _shares(clusters, voters.weights, tables)
         learnt = np.zeros_like(shares)
         learnt[:, known] = _out_of_bag(columns, own, seed + round_, settings.n_trees)
@@ -293,7 +301,7 @@ def _log(chances: FloatArray) -> FloatArray:
     return np.asarray(np.log(np.maximum(chances, _LEAST)))
 
 
-def _tables(
+def _counts(
     clusterings: IntArray,  # (n_members, n_samples)
     n_clusters: int,
     voters: Voters,
@@ -302,7 +310,10 @@ def _tables(
     own: IntArray,  # (n_linked,), clusters that the rows are assigned to
     settings: PlacingSettings,
 ) -> FloatArray:
-    """Return the probability of each final cluster in each cluster of the voters."""
+    """Return how many rows of each final cluster each cluster of the voters holds.
+
+    Their shares are probabilities; shape (n_used, n_clusters, n_clusters).
+    """
     k = n_clusters
     sizes = np.bincount(own, minlength=k)
     is_known = sizes > 0
@@ -317,7 +328,27 @@ def _tables(
         # Pairs say nothing of the other clusters: there the committee's opinion stays.
         table[:, ~is_known] = 0.0
         table[~is_known[match]] = np.eye(k)[match[~is_known[match]]]
-    return np.asarray(tables / tables.sum(axis=2, keepdims=True))
+    return tables
+
+
+def _left_out(
+    clusters: IntArray,  # (n_used, n_linked)
+    weights: FloatArray,
+    counts: FloatArray,
+    own: IntArray,
+) -> FloatArray:
+    """Return how probable each final cluster is for rows that do not count themselves.
+
+    Shape (n_linked, n_clusters).
+    """
+    worth = len(own) / len(np.unique(own)) / np.bincount(own)[own]
+    at = np.arange(len(own))
+    found = np.zeros((len(own), counts.shape[2]))
+    for places, weight, table in zip(clusters, weights, counts, strict=True):
+        others = table[places]
+        others[at, own] = np.maximum(others[at, own] - worth, 0.0)
+        found += weight * others / others.sum(axis=1, keepdims=True)
+    return found
 
 
 def _shares(clusters: IntArray, weights: FloatArray, tables: FloatArray) -> FloatArray:
@@ -334,34 +365,28 @@ def _learn(
     seed: int,
     is_alone: bool,
     settings: PlacingSettings,
-) -> tuple[tuple[Trees | Ridge, ...], IntArray]:
-    """Return what has learnt the groups, and what it says of rows it has not seen.
+) -> tuple[tuple[Trees | Ridge, ...], FloatArray]:
+    """Return what has learnt the groups, and its shares for rows it has not seen.
 
     Forests, a regression or both: by their squared errors on unseen rows. One alone
     where each further vote would need another pass over many rows.
     """
     order = _order(columns, own)
     columns, own = columns[order], own[order]
-    classes, at = np.unique(own, return_inverse=True)
+    _, at = np.unique(own, return_inverse=True)
     trees, by_trees = _forests(columns, own, seed, settings.n_trees)
     learners: tuple[Trees | Ridge, ...] = (trees,)
     votes = by_trees
     if len(own) >= settings.least_for_ridge:
         ridge, by_ridge = learn_ridge(columns, own, np.random.default_rng(seed))
-        truth = np.eye(len(classes))[at]
-        ratio = _error(by_ridge, truth) / max(_error(by_trees, truth), _LEAST_ERROR)
+        ratio = mean_error(by_ridge, at) / max(mean_error(by_trees, at), _LEAST_ERROR)
         if ratio < settings.clearly:
             learners, votes = (ridge,), by_ridge
         elif ratio <= 1.0 / settings.clearly and not is_alone:
-            learners, votes = (trees, ridge), by_trees + by_ridge
-    unseen = np.empty_like(own)
-    unseen[order] = classes[votes.argmax(axis=1)]
+            learners, votes = (trees, ridge), 0.5 * (by_trees + by_ridge)
+    unseen = np.empty_like(votes)
+    unseen[order] = votes
     return learners, unseen
-
-
-def _error(shares: FloatArray, truth: FloatArray) -> float:
-    """Return the mean squared error of shares of classes."""
-    return float(((shares - truth) ** 2).sum(axis=1).mean())
 
 
 def _forests(
