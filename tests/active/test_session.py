@@ -668,7 +668,10 @@ class TestFit:
         data, classes = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
         session = Session(data, KernelCSC(3, n_candidates=20, random_state=0))
         assert not session.status().enough
-        run(session, Truth(classes), 50, fit_every=10)
+        run(session, Truth(classes), 40, fit_every=10)
+        status = session.status()
+        assert not status.enough and "of 10 random checks" in status.sentence
+        run(session, Truth(classes), 60, fit_every=10)  # then every row is known
         status = session.status()
         assert status.enough and status.sentence.startswith("Enough")
         assert adjusted_rand_score(classes, session.labels_) == 1.0

@@ -10,7 +10,7 @@ from linkwise.search import Committee
 
 # Answers over which the committee's trust is taken.
 _N_LAST = 20
-# Random checks at the least; fewer only where there are fewer than 100 rows.
+# Random checks at the least, unless every row is known.
 LEAST_CHECKS = 10
 # Quality and change at which it is enough.
 _QUALITY = 0.6
@@ -42,8 +42,7 @@ def status_of(state: State, hoods: list[int], n_askable: int) -> Status:
     trust = float(np.mean(last)) if len(last) == _N_LAST else float("nan")
     change = _change(state) if len(state.fits) > 1 else float("nan")
     quality = float(quality_of(trust, change))
-    n_wanted = min(LEAST_CHECKS, n_askable // 10)
-    is_told = len(state.checks) >= n_wanted and _are_both(state)
+    missing = _missing(state, n_askable)
     return Status(
         n_answers=state.n_answers,
         n_unsure=len(state.unsure),
@@ -55,8 +54,8 @@ def status_of(state: State, hoods: list[int], n_askable: int) -> Status:
         check=(sum(state.checks), len(state.checks)),
         n_conflicts=len(state.conflicts),
         n_lost=state.n_lost,
-        enough=is_told and quality >= _QUALITY and change <= _CHANGE,
-        sentence=_sentence(trust, quality, change, is_told),
+        enough=not missing and quality >= _QUALITY and change <= _CHANGE,
+        sentence=_sentence(trust, quality, change, missing),
     )
 
 
@@ -101,16 +100,23 @@ def held_share(state: State) -> float:
     return float(held.counts[0]) / held.n_pairs
 
 
-def _are_both(state: State) -> bool:
-    """Tell whether some rows are the same and some differ, by the answers.
+def _missing(state: State, n_askable: int) -> str:
+    """Return what answers there must be before it can be enough, "" if there are.
 
-    Answers that are all alike could not have changed anything.
+    Answers that are all alike could not have changed anything, and few random checks
+    say little, unless every row is known.
     """
     said = {is_same for _, _, is_same in state.answers.values()}
-    return {True, False} <= said
+    if len(said) < 2:
+        return "all answers are alike, which tells nothing of the clusters"
+    n_checks = len(state.checks)
+    n_known = sum(len(rows) for rows in state.known.as_groups().rows)
+    if n_checks < LEAST_CHECKS and n_known < n_askable:
+        return f"{n_checks} of {LEAST_CHECKS} random checks so far, too few to tell"
+    return ""
 
 
-def _sentence(trust: float, quality: float, change: float, is_told: bool) -> str:
+def _sentence(trust: float, quality: float, change: float, missing: str) -> str:
     if np.isnan(trust):
         return "Go on: too few answers to tell."
     if np.isnan(change):
@@ -119,8 +125,8 @@ def _sentence(trust: float, quality: float, change: float, is_told: bool) -> str
         return f"Go on: the clusters still change ({change:.0%})."
     if quality < _QUALITY:
         return f"Go on: answers are not yet what clusters foretell ({quality:.0%})."
-    if not is_told:
-        return "Go on: too few random checks to tell, or all answers are alike."
+    if missing:
+        return f"Go on: {missing}."
     return (
         f"Enough: answers are what clusters foretell ({quality:.0%}) and the clusters "
         f"hardly changed ({change:.0%})."
