@@ -204,6 +204,7 @@ assert all(kinds), kinds
 """
 
 
+@pytest.mark.slow
 def test_models_of_tables_of_pyarrow_are_read_without_it(tmp_path):
     pytest.importorskip("pyarrow")
     table = made_table()

@@ -66,6 +66,7 @@ wrong = { method = "k-means", speed = 3 }
 TO_RUN = ["bench", "run", "quick.toml"]
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_records_of_processes(linkwise, address):
     linkwise.write("quick.toml", PLAN)
     linkwise.ok(*TO_RUN, "--store", "here.sqlite")

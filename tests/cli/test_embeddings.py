@@ -111,6 +111,7 @@ def test_people_see_texts_and_questions_are_those_of_the_embeddings(
             assert question["left"]["text"] == words[int(question["i"])]
 
 
+@pytest.mark.slow
 def test_a_session_is_exported_with_texts_and_goes_on(linkwise, texts):
     job = ("label", "texts.csv", "--embeddings", "rows.npy", "--id-column", "key")
     linkwise.ok(

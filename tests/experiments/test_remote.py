@@ -197,7 +197,8 @@ def test_a_job_that_dask_gives_up_is_a_crash(client, jobs, store, monkeypatch):
     assert record["status"] == "crash" and "KilledWorker" in record["error"]
 
 
-@pytest.mark.parametrize("n_workers", [None, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [None, 1])
 def test_after_the_time_limit_nobody_waits_for_workers_that_are_gone(
     folder, jobs, store, n_workers
 ):

@@ -106,6 +106,7 @@ def test_two_runs_at_once_share_the_jobs_and_do_none_twice(folder, tmp_path):
     assert 0 < len(started) < 20
 
 
+@pytest.mark.slow
 def test_whatever_goes_wrong_is_a_record_and_the_rest_goes_on(write_plan, tmp_path):
     plan = load_plan(
         write_plan(
