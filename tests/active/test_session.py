@@ -1002,11 +1002,13 @@ class TestRun:
             run(session_of(), lambda i, j: "perhaps", 3)
 
     def test_stops_when_it_is_enough(self):
+        data, classes = make_blobs(150, centers=3, cluster_std=0.3, random_state=0)
         model = KernelCSC(3, n_candidates=20, random_state=0)
         stopped, went_on = (
-            run(Session(X, model), Truth(Y), 500, fit_every=5, stop=stop)
+            run(Session(data, model), Truth(classes), 500, fit_every=20, stop=stop)
             for stop in (True, False)
         )
+        assert stopped.status().check[1] >= 10
         assert stopped.status().enough and stopped.ask() is not None
         assert went_on.ask() is None
         assert stopped.status().n_answers < went_on.status().n_answers
